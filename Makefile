@@ -1,0 +1,48 @@
+# The targets that people and CI both run. `make test` and `make demo` set up all they need.
+PYTHON ?= python3
+BIN := .venv/bin
+EXTRAS := agent
+
+.PHONY: help setup demo test test-slow check format lint types contracts bench docs clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+.venv/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group dev
+	@touch $@
+
+setup: .venv/.ready  ## make .venv with the project and the development tools
+
+test: check  ## everything that must be green: format, lint, types, contracts, tests
+	$(BIN)/python -m pytest -q --cov --cov-report=term
+
+check: setup format-check lint types contracts
+
+.PHONY: format-check
+format-check: setup
+	$(BIN)/ruff format --check .
+
+format: setup  ## rewrite the code in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix --select I .
+
+lint: setup  ## ruff
+	$(BIN)/ruff check .
+
+types: setup  ## mypy strict
+	$(BIN)/mypy
+
+contracts: setup  ## who may import whom
+	$(BIN)/lint-imports
+
+test-slow: setup  ## the checks that take minutes
+	$(BIN)/python -m pytest -q -m slow
+
+bench: setup  ## the measured ratios, as JSON
+	$(BIN)/sentinel bench --json
+
+clean:
+	rm -rf .venv build dist

@@ -1,0 +1,1 @@
+"""Sentinel: knows when a data agent should not be believed."""

@@ -1,0 +1,1 @@
+"""The ReAct agent over any OpenAI-compatible chat endpoint."""

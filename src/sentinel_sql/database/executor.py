@@ -1,0 +1,88 @@
+"""What it means to run SQL here: the `Database` protocol and the result of one execution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from sentinel_sql.schema import Schema
+
+Cell: TypeAlias = str | int | float | bytes | None
+ResultKind = Literal["rows", "empty", "error", "refused"]
+
+SAMPLE_ROWS = 3
+"""Rows that agent and monitor are shown of a result (spec of the method, paper section 4.1)."""
+
+SAMPLE_CELL = 60
+"""Characters of a cell that are shown; ours: a longer cell is cut and ends in an ellipsis."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Bounds of one execution. All are ours: chosen so that no query can hurt its host."""
+
+    seconds: float = 30.0
+    rows: int = 10_000
+    cell: int = 100_000
+    """Characters or bytes of one cell that are kept."""
+    total: int = 64_000_000
+    """Characters and bytes of one result that are kept, over all cells."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExecutionResult:
+    """What one statement gave back.
+
+    `rows` holds at most `Limits.rows` rows; `truncated` says that more was there or that a cell
+    was cut. `error` is the database's own words in one line, or why the statement was refused.
+    """
+
+    kind: ResultKind
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    truncated: bool = False
+    error: str | None = None
+    seconds: float = 0.0
+
+
+class Database(Protocol):
+    """A read-only database. Implementations are safe to use from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """Name by which questions and trajectories refer to it."""
+        ...
+
+    @property
+    def clock(self) -> str:
+        """The database's own current time, `YYYY-MM-DD HH:MM:SS`."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """Tables, columns and foreign keys."""
+        ...
+
+    def execute(self, sql: str) -> ExecutionResult:
+        """Run one read-only statement; never raises for what the SQL does wrong."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the database holds."""
+        ...
+
+
+def summarize(result: ExecutionResult) -> str:
+    """Say in one line what a result holds, as agent and monitor are shown it alike."""
+    if result.kind in ("error", "refused"):
+        return f"ERROR: {result.error}"
+    if not result.rows:
+        return "empty (0 rows)"
+    sample = [[_shown(cell) for cell in row] for row in result.rows[:SAMPLE_ROWS]]
+    count = f"{len(result.rows)}+" if result.truncated else str(len(result.rows))
+    return f"{count} rows x {len(result.columns)} cols; sample {sample}"
+
+
+def _shown(cell: Cell) -> str:
+    text = f"<{len(cell)} bytes>" if isinstance(cell, bytes) else str(cell)
+    return text if len(text) <= SAMPLE_CELL else text[: SAMPLE_CELL - 1] + "…"

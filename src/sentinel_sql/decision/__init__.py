@@ -1,0 +1,1 @@
+"""Payoff, thresholds, policy and the live guard."""

@@ -1,0 +1,67 @@
+"""All that a replay needs of many recorded runs, in columns: confidences, costs and labels.
+
+Every system of every exhibit is a replay over these columns; nothing here calls a model. The
+rows of run i are `offsets[i] : offsets[i + 1]`, its prefixes t = 0 … T_i in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixScores:
+    """Columns over P prefixes and N runs.
+
+    Attributes:
+        question_ids: N ids, in order.
+        templates: N template names, the clusters of every bootstrap.
+        offsets: shape (N + 1,), `offsets[0] == 0`, `offsets[-1] == P`.
+        p_answerable: shape (P,), in [0, 1]: 1 − score of the answerability head.
+        p_correct: shape (P,), in [0, 1]: prefix-calibrated chance of ending in a delivered
+            correct answer.
+        raw_correct: shape (P,), in [0, 1]: raw score of the correctness head.
+        delivery_score: shape (N,): raw score of the delivery estimator; NaN unless answered.
+        delivery: shape (N,), in [0, 1]: calibrated p = P(a = 1, y = 1); NaN unless answered.
+        p_unanswerable: shape (N,), in [0, 1]: calibrated ε of the exact bar; NaN unless answered.
+        answered: shape (N,): the run committed an answer of its own.
+        abstained: shape (N,): the run abstained of its own (neither: it hit the step cap).
+        answerable: shape (N,).
+        correct: shape (N,): the answer is correct (False where none was given).
+        clean: shape (N,): the committed answer executed and isn't empty.
+        tokens: shape (P,), completion tokens of the step that led to each prefix; 0 at t = 0,
+            NaN where the endpoint told none.
+        seconds: shape (P,), model time of that step; 0 at t = 0, NaN where unknown.
+    """
+
+    question_ids: tuple[str, ...]
+    templates: tuple[str, ...]
+    offsets: Ints
+    p_answerable: Floats
+    p_correct: Floats
+    raw_correct: Floats
+    delivery_score: Floats
+    delivery: Floats
+    p_unanswerable: Floats
+    answered: Bools
+    abstained: Bools
+    answerable: Bools
+    correct: Bools
+    clean: Bools
+    tokens: Floats
+    seconds: Floats
+
+    def __len__(self) -> int:
+        return len(self.question_ids)
+
+    @property
+    def steps(self) -> Ints:
+        """Steps T_i of every run, shape (N,)."""
+        return np.diff(self.offsets) - 1

@@ -1,0 +1,77 @@
+"""Every error that Sentinel raises, and what each exit code of the command means.
+
+    SentinelError                     exit 1  something else went wrong
+    ├── InputError                    exit 2  a file, an option or a record can't be used as given
+    │   ├── QuestionsError                    a question file or a question
+    │   ├── PoolsError                        a pool manifest, or a store that doesn't fit it
+    │   ├── StoreError                        a store of trajectories, or a recordings file
+    │   ├── LabelsError                       a labels file, or labels that don't fit the store
+    │   └── BundleError                       a saved monitor
+    ├── DatabaseError                 exit 3  a database can't be opened or read
+    ├── EndpointError                 exit 4  a model endpoint is down, refuses or answers nonsense
+    ├── CannotFitError                exit 5  too little or one-sided data to fit a monitor honestly
+    └── MissingExtraError             exit 6  an optional part isn't installed
+
+A message is one line: what is wrong, with which thing, and what to do. It never quotes a row
+of data. Exit code 0 is success and 130 an interruption by the user; nothing collected is lost.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SentinelError(Exception):
+    """Root of the tree; catch it to catch everything that Sentinel raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class InputError(SentinelError):
+    """A file, an option or a record can't be used as given."""
+
+    exit_code = 2
+
+
+class QuestionsError(InputError):
+    """A question file or a question in it can't be used."""
+
+
+class PoolsError(InputError):
+    """A pool manifest is damaged, or a store holds questions that it doesn't know."""
+
+
+class StoreError(InputError):
+    """A store of trajectories or a recordings file can't be used."""
+
+
+class LabelsError(InputError):
+    """A labels file is damaged or doesn't fit the store."""
+
+
+class BundleError(InputError):
+    """A saved monitor is damaged, or was made for another agent, schema or version."""
+
+
+class DatabaseError(SentinelError):
+    """A database can't be opened or read."""
+
+    exit_code = 3
+
+
+class EndpointError(SentinelError):
+    """A model endpoint is down, refuses, or answers nonsense."""
+
+    exit_code = 4
+
+
+class CannotFitError(SentinelError):
+    """The data are too few or one-sided for an honest monitor."""
+
+    exit_code = 5
+
+
+class MissingExtraError(SentinelError):
+    """An optional part isn't installed; the message gives the command that installs it."""
+
+    exit_code = 6

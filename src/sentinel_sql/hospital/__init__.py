@@ -1,0 +1,1 @@
+"""The embedded benchmark: a synthetic hospital, questions over it, and recorded runs."""

@@ -1,0 +1,1 @@
+"""Labels: was the question answerable, and was the answer correct."""

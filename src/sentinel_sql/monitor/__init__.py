@@ -1,0 +1,1 @@
+"""Two heads, ten features and the calibration maps: confidence from a growing trajectory."""

@@ -1,0 +1,1 @@
+"""Collect, label, fit, evaluate: the verbs, as functions."""

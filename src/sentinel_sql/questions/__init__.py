@@ -1,0 +1,1 @@
+"""Questions, where they come from, their templates, and the pools they are split into."""

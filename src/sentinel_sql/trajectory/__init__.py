@@ -1,0 +1,1 @@
+"""Trajectories: the narrow waist between agents and monitors."""

@@ -1,0 +1,1 @@
+"""Reading the logs of agents that we never ran."""

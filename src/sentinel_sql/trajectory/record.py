@@ -1,0 +1,195 @@
+"""The records of one run: `Trajectory`, its `Step`s, and the `Prefix` that a monitor may see.
+
+The stored form is `sentinel-trajectory/1`, one JSON object a line (docs/trajectory.md). Records
+never change; keys that this version doesn't know are kept and written back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+FORMAT = "sentinel-trajectory/1"
+
+Action = Literal["sql", "final_sql", "final_null", "invalid"]
+ObservationKind = Literal["rows", "empty", "error", "refused", "reminder", "none"]
+OutcomeKind = Literal["answered", "abstained", "cap"]
+
+
+class Record(BaseModel):
+    """Frozen, keeps unknown keys, and never prints its input in an error."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="allow", hide_input_in_errors=True
+    )
+
+
+class AskedQuestion(Record):
+    """The question as it was put to the agent. Gold and labels live elsewhere, keyed by `id`."""
+
+    id: str
+    text: str
+    database: str | None = None
+    clock: str | None = None
+
+
+class AgentInfo(Record):
+    """Who ran: enough to tell one agent from another. Its fingerprint is in `fingerprint`."""
+
+    name: str
+    model: str | None = None
+    prompt_sha256: str | None = None
+    max_steps: int | None = None
+    temperature: float | None = None
+    commit_on_error: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """One line that is equal for equal agents and differs for different ones."""
+        parts = (self.name, self.model, self.prompt_sha256, self.max_steps, self.temperature)
+        return " | ".join("-" if part is None else str(part) for part in parts) + (
+            " | commit-on-error" if self.commit_on_error else ""
+        )
+
+
+class Observation(Record):
+    """What the agent was shown after its action. `rows` and `columns` are counts."""
+
+    kind: ObservationKind
+    rows: Annotated[int, Field(ge=0)] | None = None
+    columns: Annotated[int, Field(ge=0)] | None = None
+    truncated: bool = False
+    error: str | None = None
+    text: str | None = None
+
+
+class Usage(Record):
+    """Tokens of one model call."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class Telemetry(Record):
+    """Per generated token: chosen-token log-probability, and entropy (nats) over the top 5."""
+
+    logprobs: tuple[float, ...] = ()
+    entropies: tuple[float, ...] = ()
+
+
+class Seconds(Record):
+    """Wall time spent waiting for the model and for the database."""
+
+    model: float | None = None
+    sql: float | None = None
+
+
+class Step(Record):
+    """One turn of the agent. `index` counts from 1; `best_so_far` is an optional extra query."""
+
+    index: Annotated[int, Field(ge=1)]
+    thought: str | None = None
+    action: Action
+    sql: str | None = None
+    best_so_far: str | None = None
+    observation: Observation
+    usage: Usage | None = None
+    telemetry: Telemetry | None = None
+    seconds: Seconds | None = None
+    reply: str | None = None
+
+    @property
+    def executed(self) -> bool:
+        """True if the database ran this step's SQL, also where it ended in an error."""
+        return self.observation.kind in ("rows", "empty", "error")
+
+
+class Outcome(Record):
+    """How the run ended on its own. Who stopped a guarded run is the guard's record."""
+
+    kind: OutcomeKind
+    final_sql: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prefix:
+    """The question and the first t steps: all that a monitor may see.
+
+    Outcome, gold and later steps are not reachable from here, so that a leak is impossible by
+    construction.
+    """
+
+    question: AskedQuestion
+    steps: tuple[Step, ...] = ()
+    commit_on_error: bool = False
+
+    @property
+    def t(self) -> int:
+        """How many steps were taken."""
+        return len(self.steps)
+
+    @property
+    def commitment(self) -> Literal["answer", "abstention"] | None:
+        """What the newest step commits to, or None while the run is open."""
+        if not self.steps:
+            return None
+        return commitment(self.steps[-1], commit_on_error=self.commit_on_error)
+
+    def then(self, step: Step) -> Prefix:
+        """Return the prefix one step longer."""
+        return Prefix(
+            question=self.question,
+            steps=(*self.steps, step),
+            commit_on_error=self.commit_on_error,
+        )
+
+
+def commitment(step: Step, *, commit_on_error: bool) -> Literal["answer", "abstention"] | None:
+    """Tell what a step commits to.
+
+    A final SQL that the database can't execute is no commitment unless the agent's setting
+    `commit_on_error` says so (ours: erring finals otherwise drown the quiet failures).
+    """
+    if step.action == "final_null":
+        return "abstention"
+    if step.action != "final_sql":
+        return None
+    if step.observation.kind in ("rows", "empty") or commit_on_error:
+        return "answer"
+    return None
+
+
+class Trajectory(Record):
+    """One whole run over one question."""
+
+    format: Literal["sentinel-trajectory/1"] = FORMAT
+    question: AskedQuestion
+    agent: AgentInfo
+    steps: tuple[Step, ...] = ()
+    outcome: Outcome
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if [step.index for step in self.steps] != list(range(1, len(self.steps) + 1)):
+            raise ValueError("step indices must count 1, 2, 3, … without a gap")
+        if self.outcome.kind == "answered" and not self.outcome.final_sql:
+            raise ValueError("an answered run needs outcome.final_sql")
+        return self
+
+    def prefix(self, t: int) -> Prefix:
+        """Return the first `t` steps, 0 ≤ t ≤ len(steps)."""
+        if not 0 <= t <= len(self.steps):
+            raise ValueError(f"t = {t} is outside 0 … {len(self.steps)}")
+        return Prefix(
+            question=self.question,
+            steps=self.steps[:t],
+            commit_on_error=self.agent.commit_on_error,
+        )
+
+    def prefixes(self) -> Iterator[Prefix]:
+        """Yield the prefixes t = 0 … T in order; T is the terminal one."""
+        for t in range(len(self.steps) + 1):
+            yield self.prefix(t)
