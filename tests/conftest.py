@@ -1,0 +1,31 @@
+"""Fixtures that every room's tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of real data beside the checkout; tests that need it skip where it is absent."""
+    beside = Path(__file__).resolve().parents[2] / "shared"
+    folder = Path(os.environ.get("SENTINEL_SHARED", beside)) / "data"
+    if not folder.is_dir():
+        pytest.skip("real data absent: set SENTINEL_SHARED to the folder that holds data/")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mimic_iv(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The MIMIC-IV demo database of EHRSQL-2024, unpacked once a session."""
+    import lzma
+    import shutil
+
+    packed = shared_data / "ehrsql2024" / "mimic_iv.sqlite.xz"
+    target = tmp_path_factory.mktemp("mimic_iv") / "mimic_iv.sqlite"
+    with lzma.open(packed) as source, target.open("wb") as sink:
+        shutil.copyfileobj(source, sink)
+    return target
