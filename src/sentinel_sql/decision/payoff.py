@@ -1,0 +1,94 @@
+"""What a decision earns: the Reliability Score at stakes λ, and the delivery bars it implies.
+
+Scores are made of counts and one exact rational, so that two systems that earn the same are
+equal to the last bit and ties are ties.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentinel_sql.decision.prefix_scores import Bools, Floats
+from sentinel_sql.errors import InputError
+
+STAKES_OF_RECORD: tuple[float, ...] = (1.0, 4.0, 9.0)
+"""Low, medium and high stakes (paper section 3.1)."""
+
+Scaling = Literal["mean", "official"]
+"""`mean`: RS(λ), the mean payoff, at most 1. `official`: 100 times that, as RS(N) is printed."""
+
+
+def rational(stakes: float) -> Fraction:
+    """Return the stakes λ as the decimal that is written: 0.1 is one tenth.
+
+    Raises:
+        InputError: λ is negative, infinite or not a number.
+    """
+    if not math.isfinite(stakes) or stakes < 0:
+        raise InputError(f"stakes of {stakes} make no sense: give a number of 0 or more")
+    return Fraction(str(stakes))
+
+
+def payoffs(*, delivered: Bools, correct: Bools, answerable: Bools, stakes: float) -> Floats:
+    """Return what every question earns, shape (N,), each in {1, 0, −λ} (paper section 3.1).
+
+    Args:
+        delivered: shape (N,): an answer was given; False stands for ⊥, whoever chose it.
+        correct: shape (N,): the run's answer is correct.
+        answerable: shape (N,).
+        stakes: λ ≥ 0.
+    """
+    right, wrong = right_and_wrong(delivered=delivered, correct=correct, answerable=answerable)
+    return right - float(rational(stakes)) * wrong
+
+
+def right_and_wrong(
+    *, delivered: Bools, correct: Bools, answerable: Bools
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return per question whether it earns +1, and whether it costs λ, as 0/1, shape (N,)."""
+    right = np.where(delivered, correct & answerable, ~answerable)
+    wrong = delivered & ~(correct & answerable)
+    return right.astype(np.int64), wrong.astype(np.int64)
+
+
+def reliability_score(
+    *, right: int, wrong: int, questions: int, stakes: float, scaling: Scaling = "mean"
+) -> float:
+    """Return RS(λ) = (right − λ·wrong) / questions, correctly rounded.
+
+    Args:
+        right: questions that earn +1: correct answers, and ⊥ on unanswerable ones.
+        wrong: wrong answers, and answers to unanswerable questions.
+        questions: all questions, those that earn nothing included.
+        stakes: λ ≥ 0; for the official RS(N) the penalty is N questions' worth, so give N.
+        scaling: `mean`, or `official` for the ×100 scale.
+
+    Raises:
+        InputError: the stakes make no sense, or there is no question.
+    """
+    if questions < 1:
+        raise InputError("no question to score: the pool is empty; check pools and store")
+    score = (right - rational(stakes) * wrong) / questions
+    return float(score * 100 if scaling == "official" else score)
+
+
+def chow_bar(stakes: float) -> float:
+    """Return τ = λ/(1+λ), in [0, 1): deliver iff confidence ≥ τ (paper section 3.2)."""
+    exact = rational(stakes)
+    return float(exact / (1 + exact))
+
+
+def exact_bar(stakes: float, p_unanswerable: Any) -> Any:
+    """Return (λ+ε)/(1+λ), elementwise: withholding also earns where a question is unanswerable.
+
+    Args:
+        stakes: λ ≥ 0.
+        p_unanswerable: ε in [0, 1], a float or shape (N,); NaN stays NaN.
+    """
+    exact = float(rational(stakes))
+    return (exact + p_unanswerable) / (1.0 + exact)
