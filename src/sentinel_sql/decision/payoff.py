@@ -65,8 +65,8 @@ def reliability_score(
         right: questions that earn +1: correct answers, and ⊥ on unanswerable ones.
         wrong: wrong answers, and answers to unanswerable questions.
         questions: all questions, those that earn nothing included.
-        stakes: λ ≥ 0; for the official RS(N) the penalty is N questions' worth, so give N.
-        scaling: `mean`, or `official` for the ×100 scale.
+        stakes: λ ≥ 0, the penalty that official scorers write as the N of RS(N).
+        scaling: `mean`, or `official` for 100 times that.
 
     Raises:
         InputError: the stakes make no sense, or there is no question.

@@ -1,0 +1,1 @@
+"""What people read of an evaluation: tables, figures and the page."""
