@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
 from dataclasses import dataclass
 
 
@@ -21,3 +23,15 @@ class Question:
     template: str | None = None
     split: str | None = None
     database: str | None = None
+
+
+def question_id_of(run_id: str, known: Container[str]) -> str | None:
+    """Return the id of the question that a run answers, or None if it isn't among `known`.
+
+    Runs carry their question's id; where one question was tried several times, run k carries
+    `id#k` (k in digits). A known id that itself ends so is taken as it stands.
+    """
+    if run_id in known:
+        return run_id
+    trial = re.fullmatch(r"(.+)#\d+", run_id, re.DOTALL)
+    return trial[1] if trial and trial[1] in known else None

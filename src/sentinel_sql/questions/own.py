@@ -1,0 +1,129 @@
+"""Reads questions in Sentinel's own columns, one a line (JSON Lines) or one a row (CSV)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sentinel_sql.errors import QuestionsError
+from sentinel_sql.questions.record import Question
+
+COLUMNS = (
+    "id",
+    "question",
+    "gold_sql",
+    "answerable",
+    "template",
+    "database",
+    "gold_answer",
+    "split",
+)
+"""Columns that are read; `id` and `question` are required, any other column is ignored."""
+
+NO_GOLD = frozenset({"", "null", "nan", "none"})
+"""Spellings of "no gold SQL" in EHRSQL's files and in spreadsheets' exports."""
+
+NO_TEMPLATE = frozenset({"", "-", "null", "nan", "none"})
+
+_TRUTH: Mapping[object, bool] = {
+    "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False,
+}  # fmt: skip
+
+
+def own_question(record: Mapping[str, Any], where: str) -> Question:
+    """Read one record of a user's own file; `where` names file and line for errors.
+
+    `answerable` defaults to whether there is gold SQL.
+
+    Raises:
+        QuestionsError: a column is missing or empty, or the record contradicts itself.
+    """
+    for column in ("id", "question"):
+        if column not in record:
+            raise QuestionsError(
+                f"{where} has no column {column!r}: own questions need 'id' and 'question', and "
+                "'gold_sql' where answerable"
+            )
+    gold = gold_or_none(record.get("gold_sql"), where)
+    answerable = _truth(record.get("answerable"), default=gold is not None, where=where)
+    question_id = text_of(record, "id", where)
+    if answerable and gold is None:
+        raise QuestionsError(
+            f"{where}: question {question_id!r} is answerable but has no gold SQL: add 'gold_sql', "
+            "or set 'answerable' to false"
+        )
+    if not answerable and gold is not None:
+        raise QuestionsError(
+            f"{where}: question {question_id!r} is unanswerable but has gold SQL: empty "
+            "'gold_sql', or set 'answerable' to true"
+        )
+    return Question(
+        id=question_id,
+        text=text_of(record, "question", where),
+        answerable=answerable,
+        gold_sql=gold,
+        gold_answer=_optional(record, "gold_answer", where) if answerable else None,
+        template=template_or_none(record.get("template"), where),
+        split=_optional(record, "split", where),
+        database=_optional(record, "database", where),
+    )
+
+
+def text_of(record: Mapping[str, Any], column: str, where: str) -> str:
+    """Return a column that must hold text (an id may be a whole number).
+
+    Raises:
+        QuestionsError: it is missing, empty or something else.
+    """
+    value = record.get(column)
+    if column == "id" and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise QuestionsError(f"{where}: {column!r} must be text and not empty: fill it in")
+    return value
+
+
+def gold_or_none(value: object, where: str) -> str | None:
+    """Return the gold SQL, or None for a spelling of "none".
+
+    Raises:
+        QuestionsError: it is neither text nor missing.
+    """
+    if value is None or value != value:  # NaN, as pandas writes a missing cell
+        return None
+    if not isinstance(value, str):
+        raise QuestionsError(f"{where}: the gold SQL must be text: write one statement, or null")
+    return None if value.strip().casefold() in NO_GOLD else value
+
+
+def template_or_none(value: object, where: str) -> str | None:
+    """Return the data set's own template, or None for a spelling of "none".
+
+    Raises:
+        QuestionsError: it is neither text nor missing.
+    """
+    if value is None or value != value:
+        return None
+    if not isinstance(value, str):
+        raise QuestionsError(f"{where}: 'template' must be text: write a name, or leave it out")
+    return None if value.strip().casefold() in NO_TEMPLATE else value.strip()
+
+
+def _optional(record: Mapping[str, Any], column: str, where: str) -> str | None:
+    value = record.get(column)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        raise QuestionsError(f"{where}: {column!r} must be text: put it in quotes")
+    return value
+
+
+def _truth(value: object, *, default: bool, where: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return default
+    truth = _TRUTH.get(str(value).strip().casefold())
+    if truth is None:
+        raise QuestionsError(f"{where}: 'answerable' must be true or false: correct it")
+    return truth

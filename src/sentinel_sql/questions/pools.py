@@ -1,0 +1,231 @@
+"""Splits questions into the train, calibration and held-out pools, no template in two of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, Self, get_args
+
+from sentinel_sql.errors import PoolsError
+from sentinel_sql.questions.record import Question, question_id_of
+from sentinel_sql.questions.templates import templates_of
+
+FORMAT = "sentinel-pools/1"
+
+PoolName = Literal["train", "calibration", "heldout"]
+POOLS: tuple[PoolName, ...] = get_args(PoolName)
+
+FRACTIONS: Mapping[PoolName, float] = MappingProxyType(
+    {"train": 0.5, "calibration": 0.25, "heldout": 0.25}
+)
+"""Share of the questions that each pool aims at (paper section 4)."""
+
+_REMEDY = "make it again with `sentinel questions pools`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pools:
+    """The pool manifest: which pool and template each question belongs to.
+
+    `pools` maps a template to its one pool, `templates` a question id to its template; so no
+    template can be in two pools.
+    """
+
+    seed: int
+    fractions: Mapping[PoolName, float]
+    pools: Mapping[str, PoolName]
+    templates: Mapping[str, str]
+
+    def __contains__(self, run_id: object) -> bool:
+        return isinstance(run_id, str) and question_id_of(run_id, self.templates) is not None
+
+    def template_of(self, run_id: str) -> str:
+        """Return the template of a question, or of a run's question (`id#k` is run k of `id`).
+
+        Raises:
+            PoolsError: the manifest doesn't know the question.
+        """
+        question_id = question_id_of(run_id, self.templates)
+        if question_id is None:
+            raise PoolsError(
+                f"question {_shown(run_id)} isn't in the pool manifest: make the pools from the "
+                "question files that the runs were collected with"
+            )
+        return self.templates[question_id]
+
+    def pool_of(self, run_id: str) -> PoolName:
+        """Return the pool of a question, or of a run's question (`id#k` is run k of `id`).
+
+        Raises:
+            PoolsError: the manifest doesn't know the question.
+        """
+        return self.pools[self.template_of(run_id)]
+
+    def require(self, run_ids: Iterable[str]) -> None:
+        """Refuse runs of questions that the manifest doesn't know.
+
+        Raises:
+            PoolsError: naming how many there are, and the first.
+        """
+        unknown = [run_id for run_id in run_ids if run_id not in self]
+        if unknown:
+            raise PoolsError(
+                f"{len(unknown)} runs are of questions that the pool manifest doesn't know, first "
+                f"{_shown(unknown[0])}: make the pools from the question files that the runs were "
+                "collected with"
+            )
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the content; it identifies the manifest in a bundle."""
+        canonical = json.dumps(self._content(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def _content(self) -> dict[str, Any]:
+        order = sorted(self.pools)
+        number = {template: index for index, template in enumerate(order)}
+        return {
+            "format": FORMAT,
+            "seed": self.seed,
+            "fractions": {pool: float(self.fractions[pool]) for pool in POOLS},
+            "templates": [{"template": t, "pool": self.pools[t]} for t in order],
+            "questions": {qid: number[t] for qid, t in sorted(self.templates.items())},
+        }
+
+    def write(self, path: Path) -> None:
+        """Write the manifest as JSON; the file appears whole or not at all.
+
+        Raises:
+            PoolsError: the file can't be written.
+        """
+        text = json.dumps({**self._content(), "sha256": self.sha256}, indent=1) + "\n"
+        handle, temporary = None, None
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            with os.fdopen(handle, "w", encoding="utf-8") as sink:
+                sink.write(text)
+                sink.flush()
+                os.fsync(sink.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            if temporary is not None:
+                Path(temporary).unlink(missing_ok=True)
+            raise PoolsError(
+                f"{path} can't be written ({error.strerror}): name another place for the manifest"
+            ) from error
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a manifest that `write` wrote.
+
+        Raises:
+            PoolsError: the file is missing, isn't a manifest, has another version, or was
+                changed after it was written.
+        """
+        try:
+            data = json.loads(path.read_bytes())
+        except OSError as error:
+            raise PoolsError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from error
+        except (ValueError, RecursionError) as error:
+            raise PoolsError(f"{path} isn't JSON, so it is no pool manifest: {_REMEDY}") from error
+        version = data.get("format") if isinstance(data, dict) else None
+        if version != FORMAT:
+            raise PoolsError(f"{path} isn't a pool manifest of format {FORMAT}: {_REMEDY}")
+        try:
+            order = [entry["template"] for entry in data["templates"]]
+            pools = cls(
+                seed=data["seed"],
+                fractions={pool: data["fractions"][pool] for pool in POOLS},
+                pools={entry["template"]: entry["pool"] for entry in data["templates"]},
+                templates={qid: order[number] for qid, number in data["questions"].items()},
+            )
+            intact = (
+                len(pools.pools) == len(order)
+                and set(pools.pools.values()) <= set(POOLS)
+                and {**pools._content(), "sha256": pools.sha256} == data
+            )
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            intact = False
+        if not intact:
+            raise PoolsError(
+                f"{path} was changed after it was made, its hash doesn't fit its content: {_REMEDY}"
+            )
+        return pools
+
+
+def make_pools(
+    questions: Sequence[Question],
+    *,
+    seed: int,
+    fractions: Mapping[PoolName, float] = FRACTIONS,
+) -> Pools:
+    """Split questions into three pools by template.
+
+    Each pool gets about its fraction of the answerable and of the unanswerable questions.
+    Templates are dealt from large to small (by powers of two, shuffled by the seed within one
+    size), each to the pool that is least full of its kind; ours. The result depends on the
+    set of questions, the seed and the fractions, not on the order of the questions.
+
+    Args:
+        questions: with distinct ids.
+        seed: any integer; the same seed gives the same pools.
+        fractions: of each pool, > 0, summing to 1.
+
+    Raises:
+        PoolsError: the fractions don't fit, or there are fewer than three templates.
+    """
+    if (
+        set(fractions) != set(POOLS)
+        or not all(0 < share < 1 for share in fractions.values())
+        or not math.isclose(sum(fractions.values()), 1.0, abs_tol=1e-9)
+    ):
+        raise PoolsError(
+            "the fractions of train, calibration and heldout must each be above 0 and sum to 1: "
+            f"got {dict(fractions)}"
+        )
+    template_of = templates_of(questions)
+    sizes: dict[str, Counter[bool]] = defaultdict(Counter)
+    for question in questions:
+        sizes[template_of[question.id]][question.answerable] += 1
+    if len(sizes) < len(POOLS):
+        raise PoolsError(
+            f"the questions have {len(sizes)} templates, and three pools need at least 3: "
+            "add questions of other kinds"
+        )
+    totals = Counter(question.answerable for question in questions)
+    filled: dict[PoolName, Counter[bool]] = {pool: Counter() for pool in POOLS}
+    dealt: dict[str, PoolName] = {}
+
+    def fullness(pool: PoolName, template: str) -> tuple[float, str]:
+        # Half of the template counts as in already: what rounds a seat to the nearer pool.
+        level = sum(
+            count * (filled[pool][kind] + count / 2) / (fractions[pool] * totals[kind])
+            for kind, count in sizes[template].items()
+        )
+        return (round(level, 12), _shuffled(seed, template, pool))
+
+    def turn(template: str) -> tuple[int, str]:
+        return (-sizes[template].total().bit_length(), _shuffled(seed, template))
+
+    for template in sorted(sizes, key=turn):
+        pool = min(POOLS, key=lambda name: fullness(name, template))
+        dealt[template] = pool
+        filled[pool].update(sizes[template])
+    return Pools(seed=seed, fractions=dict(fractions), pools=dealt, templates=template_of)
+
+
+def _shuffled(seed: int, *parts: str) -> str:
+    return hashlib.sha256(json.dumps([seed, *parts]).encode()).hexdigest()
+
+
+def _shown(run_id: str) -> str:
+    return repr(run_id if len(run_id) <= 80 else run_id[:79] + "…")

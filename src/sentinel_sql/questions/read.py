@@ -1,0 +1,248 @@
+"""Reads question files by what is in them: EHRSQL v1, EHRSQL-2024, JSON Lines or CSV."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sentinel_sql.errors import QuestionsError
+from sentinel_sql.questions.ehrsql import question_2024, v1_question
+from sentinel_sql.questions.own import own_question
+from sentinel_sql.questions.record import Question
+
+_GZIP = b"\x1f\x8b"
+_SQL = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
+
+
+def read_questions(paths: Sequence[Path]) -> list[Question]:
+    """Read question files, in the order given.
+
+    What a file is, its content says, not its name; gzip is undone. EHRSQL-2024's `data.json`
+    takes its `label.json` and, where there is one, `answer.json` from the same call or from
+    the folder it lies in; a folder that holds a `data.json` stands for it.
+
+    Args:
+        paths: files or folders, at least one.
+
+    Returns:
+        The questions, with distinct ids.
+
+    Raises:
+        QuestionsError: a file can't be read or understood, a question is incomplete, or two
+            questions have one id.
+    """
+    if not paths:
+        raise QuestionsError("no question file given: name at least one")
+    files = [_load(_data_file(path) if path.is_dir() else path) for path in paths]
+    labels = _merged(file for file in files if file.kind == "labels")
+    answers = _merged(file for file in files if file.kind == "answers")
+    found: list[Question] = []
+    seen: dict[str, Path] = {}
+    used: set[str] = set()
+    for file in files:
+        for question in _questions(file, labels, answers):
+            if question.id in seen:
+                places = " and ".join(dict.fromkeys([str(seen[question.id]), str(file.path)]))
+                raise QuestionsError(
+                    f"question id {_shown(question.id)} stands twice, in {places}: keep one"
+                )
+            seen[question.id] = file.path
+            found.append(question)
+            used.add(question.id)
+    for file in files:
+        if file.kind in ("labels", "answers") and not used & set(file.content):
+            raise QuestionsError(
+                f"{file.path} holds {file.kind} of EHRSQL-2024 but no questions: name its "
+                "data.json too"
+            )
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _File:
+    path: Path
+    kind: str
+    content: Any
+
+
+def _questions(
+    file: _File, labels: Mapping[str, str], answers: Mapping[str, str]
+) -> Iterator[Question]:
+    if file.kind == "2024":
+        records = file.content["data"]
+        labels = {**_beside(file.path, "label.json", "labels"), **labels}
+        if not labels:
+            raise QuestionsError(
+                f"{file.path} has no label.json beside it, so its gold SQL is unknown: put it "
+                "there or name it too"
+            )
+        answers = {**_beside(file.path, "answer.json", "answers"), **answers}
+        version = str(file.content.get("version", ""))
+        split = re.match(r"(train|valid|test)\b|(train|valid|test)_", version)
+        for number, record in enumerate(records, 1):
+            where = f"{file.path}, question {number}"
+            yield question_2024(
+                _mapping(record, where), labels, answers, _first_group(split), where
+            )
+    elif file.kind == "v1":
+        for number, record in enumerate(file.content, 1):
+            where = f"{file.path}, question {number}"
+            yield v1_question(_mapping(record, where), where)
+    elif file.kind == "own":
+        for where, record in file.content:
+            yield own_question(record, where)
+
+
+def _load(path: Path) -> _File:
+    text = _text(path)
+    start = text.lstrip()[:1]
+    if not start:
+        raise QuestionsError(f"{path} is empty: name a file that holds questions")
+    if start not in "[{":
+        return _File(path=path, kind="own", content=_csv_records(path, text))
+    try:
+        data = json.loads(text)
+    except RecursionError as error:
+        raise QuestionsError(f"{path} is nested too deeply to hold questions") from error
+    except ValueError as error:
+        if start == "{":
+            return _File(path=path, kind="own", content=_json_lines(path, text))
+        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise QuestionsError(
+            f"{path}{line} is no valid JSON: correct it, or fetch the file again"
+        ) from error
+    if isinstance(data, list):
+        if not data:
+            raise QuestionsError(f"{path} holds no questions: name another file")
+        return _File(path=path, kind="v1", content=data)
+    if isinstance(data.get("data"), list):
+        if not data["data"]:
+            raise QuestionsError(f"{path} holds no questions: name another file")
+        return _File(path=path, kind="2024", content=data)
+    if "question" in data or "id" in data:
+        return _File(path=path, kind="own", content=[(f"{path}, line 1", data)])
+    if data and all(isinstance(value, str) for value in data.values()):
+        kind = "labels" if any(_SQL.match(value) for value in data.values()) else "answers"
+        return _File(path=path, kind=kind, content=data)
+    raise QuestionsError(
+        f"{path} is JSON but no question file: expected EHRSQL v1, EHRSQL-2024's data.json, or "
+        "JSON Lines with 'id' and 'question'"
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise QuestionsError(
+            f"question file {path} can't be read ({error.strerror}): check the path"
+        ) from error
+    if raw.startswith(_GZIP):
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise QuestionsError(
+                f"{path} is gzip but damaged or cut short: fetch or pack it again"
+            ) from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise QuestionsError(f"{path}, line {line} isn't UTF-8: save the file as UTF-8") from error
+
+
+def _json_lines(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
+    records = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise QuestionsError(
+                f"{where} is no valid JSON: correct it, one object a line"
+            ) from error
+        records.append((where, _mapping(record, where)))
+    return records
+
+
+def _csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    records: list[tuple[str, Mapping[str, Any]]] = []
+    try:
+        header = reader.fieldnames or []
+        for column in ("id", "question"):
+            if column not in header:
+                raise QuestionsError(
+                    f"{path} has no column {column!r} in its first line: own questions need "
+                    "'id' and 'question', and 'gold_sql' where answerable, separated by commas"
+                )
+        for row in reader:
+            where = f"{path}, line {reader.line_num}"
+            if None in row or None in row.values():
+                raise QuestionsError(
+                    f"{where} has {'more' if None in row else 'fewer'} cells than the header: put "
+                    "text with commas in double quotes"
+                )
+            records.append((where, row))
+    except csv.Error as error:
+        raise QuestionsError(
+            f"{path}, line {reader.line_num} is no valid CSV ({error}): correct its quotes"
+        ) from error
+    if not records:
+        raise QuestionsError(f"{path} holds a header but no questions: add rows")
+    return records
+
+
+def _data_file(folder: Path) -> Path:
+    for name in ("data.json", "data.json.gz"):
+        if (folder / name).is_file():
+            return folder / name
+    raise QuestionsError(f"{folder} is a folder without a data.json: name the question files in it")
+
+
+def _beside(data: Path, name: str, kind: str) -> Mapping[str, str]:
+    for sibling in (data.with_name(name), data.with_name(f"{name}.gz")):
+        if sibling.is_file():
+            file = _load(sibling)
+            # A split of unanswerable questions alone has labels that look like answers.
+            if file.kind not in (kind, "answers"):
+                raise QuestionsError(f"{sibling} holds no {kind} of EHRSQL-2024: fetch it again")
+            content: Mapping[str, str] = file.content
+            return content
+    return {}
+
+
+def _merged(files: Iterable[_File]) -> Mapping[str, str]:
+    merged: dict[str, str] = {}
+    for file in files:
+        for key, value in file.content.items():
+            if merged.setdefault(key, value) != value:
+                raise QuestionsError(
+                    f"{file.path} contradicts another {file.kind} file on question "
+                    f"{_shown(key)}: name one of them"
+                )
+    return merged
+
+
+def _mapping(record: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(record, dict):
+        raise QuestionsError(f"{where} is no JSON object: expected the fields of one question")
+    return record
+
+
+def _first_group(match: re.Match[str] | None) -> str | None:
+    return (match[1] or match[2]) if match else None
+
+
+def _shown(question_id: str) -> str:
+    return repr(question_id if len(question_id) <= 80 else question_id[:79] + "…")

@@ -1,0 +1,169 @@
+"""Finds the template of a question: the data set's own, the gold SQL masked, or the wording.
+
+Two questions belong to one template if they share the data set's own template, the gold SQL
+with its literals masked, or (unanswerable ones) a masked wording or one very like it. The
+relation is closed transitively, so that a file with templates and a file without them can be
+pooled together without a leak.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sentinel_sql.questions.record import Question
+from sentinel_sql.questions.wordings import cluster_wordings, mask_wording
+
+LONGEST_PARSED = 50_000
+"""Characters of SQL that are parsed; ours: a longer query is masked by its tokens alone."""
+
+_TOKEN = re.compile(
+    r"""
+      (?P<comment> --[^\n]* | /\*.*?(?:\*/|\Z) )
+    | (?P<name>    "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\] )
+    | (?P<text>    \b[xX]?'(?:[^']|'')*' | '(?:[^']|'')*' )
+    | (?P<number>  (?<![\w.$@:?]) (?:0[xX][0-9a-fA-F]+ | (?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) )
+    | (?P<word>    [\w$]+ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def template_of(question: Question) -> str:
+    """Return the template of one question, seen alone.
+
+    It is the data set's own where there is one; otherwise the gold SQL with its literals
+    masked; for an unanswerable question its masked wording (paper section 4, "template"; the
+    masking is ours). `templates_of` joins the templates of many questions.
+    """
+    if question.template is not None:
+        return question.template
+    if question.gold_sql is not None:
+        return mask_sql(question.gold_sql)
+    return mask_wording(question.text)
+
+
+def templates_of(questions: Sequence[Question]) -> dict[str, str]:
+    """Return each question's template, equal for all questions that must share a pool.
+
+    Args:
+        questions: any number, with distinct ids, in any order; the result doesn't depend on it.
+
+    Returns:
+        question id → name of its template: the data set's own name if any question of the
+        template has one, else the masked SQL or wording that is first in alphabetical order.
+    """
+    joined = _Joined()
+    wordings = {q.id: mask_wording(q.text) for q in questions if q.gold_sql is None}
+    cluster_of = cluster_wordings(set(wordings.values()))
+    keys: dict[str, tuple[str, str]] = {}
+    names: dict[tuple[str, str], str] = {}
+    for question in questions:
+        if question.gold_sql is not None:
+            key = ("sql", mask_sql(question.gold_sql))
+        else:
+            key = ("wording", cluster_of[wordings[question.id]])
+        keys[question.id] = key
+        if question.template is not None:
+            own = ("own", " ".join(question.template.casefold().split()))
+            names[own] = min(names.get(own, question.template), question.template)
+            joined.join(key, own)
+    best: dict[tuple[str, str], tuple[str, str]] = {}
+    for key in {*keys.values(), *names}:
+        root = joined.root(key)
+        best[root] = min(best.get(root, key), key)  # "own" sorts before "sql" and "wording"
+    named = {root: names.get(key, key[1]) for root, key in best.items()}
+    return {question_id: named[joined.root(key)] for question_id, key in keys.items()}
+
+
+def mask_sql(sql: str) -> str:
+    """Return the SQL with every literal masked as `?`, in one spelling; equal for equal shapes.
+
+    The query is parsed by sqlglot; keywords and names lose their case, aliases are kept, a
+    negative number is one literal and a list of literals after IN counts as one. What doesn't
+    parse is masked token by token instead.
+    """
+    return _mask_skeleton(_skeleton(sql))
+
+
+def _skeleton(sql: str) -> str:
+    # Literals are made equal before the parse: a data set has a few shapes and many literals,
+    # so that each shape is parsed once, and no literal's value can steer the parser.
+    def replaced(match: re.Match[str]) -> str:
+        if match.lastgroup == "comment":
+            return " "
+        if match.lastgroup == "text":
+            return "'?'"
+        return "0" if match.lastgroup == "number" else match.group()
+
+    return _TOKEN.sub(replaced, sql)
+
+
+@lru_cache(maxsize=100_000)
+def _mask_skeleton(skeleton: str) -> str:
+    if len(skeleton) <= LONGEST_PARSED:
+        try:
+            tree = sqlglot.parse_one(skeleton, read="sqlite")
+            if not isinstance(tree, exp.Command):
+                masked: str = tree.transform(_masked, copy=False).sql("sqlite", comments=False)
+                return masked
+        except (SqlglotError, RecursionError, ValueError, AttributeError):
+            pass  # masked by tokens below
+    bare = skeleton.replace("'?'", "?")
+    return " ".join(
+        "?" if piece == "0" else piece.lower() for piece in re.findall(r"[\w$]+|[^\w\s]", bare)
+    )
+
+
+def _masked(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.In) and _literals(node.expressions):
+        node.set("expressions", [exp.Placeholder()])
+    elif isinstance(node, exp.Literal) or (isinstance(node, exp.Neg) and _literals([node.this])):
+        return exp.Placeholder()
+    elif isinstance(node, exp.Binary) and _quoted_text(node.expression):
+        node.set("expression", exp.Placeholder())
+    elif isinstance(node, exp.Identifier):
+        plain = re.fullmatch(r"\w+", node.name) is not None
+        return exp.Identifier(this=node.name.lower(), quoted=not plain)
+    return node
+
+
+def _literals(nodes: Iterable[exp.Expr]) -> bool:
+    found = [
+        isinstance(node, exp.Literal | exp.Placeholder)
+        or (isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal | exp.Placeholder))
+        or _quoted_text(node)
+        for node in nodes
+    ]
+    return bool(found) and all(found)
+
+
+def _quoted_text(node: object) -> bool:
+    # SQLite reads "aspirin" as text where no column has that name; on the right of a comparison
+    # that is what it nearly always is.
+    return (
+        isinstance(node, exp.Column)
+        and not node.table
+        and isinstance(node.this, exp.Identifier)
+        and bool(node.this.args.get("quoted"))
+    )
+
+
+class _Joined:
+    """Keys that belong together, closed transitively."""
+
+    def __init__(self) -> None:
+        self._parent: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def root(self, key: tuple[str, str]) -> tuple[str, str]:
+        while (parent := self._parent.get(key, key)) != key:
+            self._parent[key] = key = self._parent.get(parent, parent)
+        return key
+
+    def join(self, a: tuple[str, str], b: tuple[str, str]) -> None:
+        self._parent[self.root(a)] = self.root(b)
