@@ -60,9 +60,17 @@ class DatabaseError(SentinelError):
 
 
 class EndpointError(SentinelError):
-    """A model endpoint is down, refuses, or answers nonsense."""
+    """A model endpoint is down, refuses, or answers nonsense.
+
+    `for_every_call` is True where no other call could fare better: no connection, a wrong key,
+    an unknown model.
+    """
 
     exit_code = 4
+
+    def __init__(self, message: str, *, for_every_call: bool = False) -> None:
+        super().__init__(message)
+        self.for_every_call = for_every_call
 
 
 class CannotFitError(SentinelError):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-FORMAT = "sentinel-trajectory/1"
+FORMAT: Final = "sentinel-trajectory/1"
 
 Action = Literal["sql", "final_sql", "final_null", "invalid"]
 ObservationKind = Literal["rows", "empty", "error", "refused", "reminder", "none"]
@@ -20,10 +20,13 @@ OutcomeKind = Literal["answered", "abstained", "cap"]
 
 
 class Record(BaseModel):
-    """Frozen, keeps unknown keys, and never prints its input in an error."""
+    """Frozen, keeps unknown keys, and never prints its input in an error.
+
+    Numbers are finite, as JSON has no other.
+    """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="allow", hide_input_in_errors=True
+        frozen=True, extra="allow", hide_input_in_errors=True, allow_inf_nan=False
     )
 
 

@@ -1,0 +1,416 @@
+"""Where recorded runs live: an append-only folder of trajectories, and reading any recordings.
+
+A store is a folder with `store.json` (whose runs these are) and `trajectories.jsonl` (one
+trajectory a line). A run is acknowledged once its line is on the disk; nothing acknowledged is
+lost, whenever the process dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import os
+import queue
+import socket
+import threading
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import IO, BinaryIO, Literal, Self
+
+from pydantic import ValidationError
+
+from sentinel_sql.errors import StoreError
+from sentinel_sql.trajectory.codec import decode, encode
+from sentinel_sql.trajectory.record import AgentInfo, Record, Trajectory
+
+RECORDS = "trajectories.jsonl"
+MANIFEST = "store.json"
+TORN = "trajectories.torn"
+LOCK = "store.lock"
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class StoreManifest(Record):
+    """Whose runs a store holds, and over which database."""
+
+    format: Literal["sentinel-store/1"] = "sentinel-store/1"
+    agent: AgentInfo
+    database: str | None = None
+    clock: str | None = None
+    schema_sha256: str | None = None
+
+
+def read_trajectories(path: str | Path) -> Iterator[Trajectory]:
+    """Yield the trajectories of a store's folder or of one recordings file, in their order.
+
+    Reading never writes, locks or repairs, so it works on a read-only disk and beside a running
+    collector. A last line that was cut off is skipped in a store, where it was never
+    acknowledged, and is an error in a file, where a cut means that something was lost.
+
+    Args:
+        path: a store's folder, or a `.jsonl` file, plain or gzip (told by its first bytes).
+
+    Raises:
+        StoreError: nothing there, a damaged line, another format version, or an id twice. The
+            message names file, line and id, never the content.
+    """
+    path = Path(path)
+    if path.is_dir():
+        file = path / RECORDS
+        if not file.is_file():
+            raise StoreError(
+                f"{path}: no store here ({RECORDS} is missing); name the folder that "
+                "`sentinel collect` or `sentinel import` wrote"
+            )
+        return _read(file, torn_tail_is_fault=False)
+    return _read(path, torn_tail_is_fault=True)
+
+
+def read_manifest(folder: str | Path) -> StoreManifest | None:
+    """Return whose runs a store holds, or None where `folder` is a recordings file or no store.
+
+    Raises:
+        StoreError: `store.json` is there but damaged.
+    """
+    file = Path(folder) / MANIFEST
+    try:
+        return StoreManifest.model_validate_json(file.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}; check its rights") from error
+    except ValidationError as error:
+        raise StoreError(
+            f"{file}: not a sentinel-store/1 manifest; restore it from a copy, or collect into "
+            "another folder"
+        ) from error
+
+
+def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
+    seen: set[str] = set()
+    number = 0
+    try:
+        with _opened(file) as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.isspace():
+                    continue
+                try:
+                    trajectory = decode(line, where=f"{file}, line {number}")
+                except StoreError:
+                    if line.endswith(b"\n"):
+                        raise
+                    if torn_tail_is_fault:
+                        raise StoreError(
+                            f"{file}, line {number}: the last line is cut off; restore the file "
+                            "from a copy, or take that line out"
+                        ) from None
+                    return
+                if trajectory.question.id in seen:
+                    raise StoreError(
+                        f"{file}, line {number}: question {trajectory.question.id} is in it "
+                        "twice; take one of the two lines out"
+                    )
+                seen.add(trajectory.question.id)
+                yield trajectory
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise StoreError(
+            f"{file}: the gzip data are damaged after line {number}; restore it from a copy"
+        ) from error
+    except FileNotFoundError as error:
+        raise StoreError(f"{file}: no such file; check the path") from error
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror or error}; check its rights") from error
+
+
+def _opened(file: Path) -> BinaryIO | gzip.GzipFile:
+    with file.open("rb") as probe:
+        zipped = probe.read(2) == _GZIP_MAGIC
+    return gzip.open(file, "rb") if zipped else file.open("rb")
+
+
+class TrajectoryStore:
+    """A store opened for appending, by one process at a time and any number of its threads.
+
+    Use as a context manager. `ids` are the questions that the store holds already; `set_aside`
+    is how many bytes of a torn last line were moved to `trajectories.torn` on opening.
+    """
+
+    def __init__(
+        self, *, folder: Path, manifest: StoreManifest, lock: int, ids: set[str], set_aside: int
+    ) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.set_aside = set_aside
+        self._lock = lock
+        self._ids = ids
+        self._guard = threading.Lock()
+        self._closed = False
+        self._queue: queue.SimpleQueue[tuple[bytes, Future[None]] | None] = queue.SimpleQueue()
+        self._writer = threading.Thread(target=self._write, name="sentinel-store", daemon=True)
+        self._writer.start()
+
+    @classmethod
+    def open(cls, folder: str | Path, *, manifest: StoreManifest | None = None) -> Self:
+        """Open a store, or make one where `manifest` says whose.
+
+        A last line that a dying process left behind is set aside in `trajectories.torn`; its
+        question counts as not yet run. Folder 0700, files 0600.
+
+        Args:
+            folder: the store's folder.
+            manifest: agent, database and schema of the runs to come; None opens what exists.
+
+        Raises:
+            StoreError: another process writes to it, it holds another agent's runs or another
+                database's, a line is damaged, or the folder can't be written.
+        """
+        folder = Path(folder)
+        try:
+            if manifest is not None:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            elif not (folder / MANIFEST).is_file():
+                raise StoreError(
+                    f"{folder}: no store here ({MANIFEST} is missing); name the folder that "
+                    "`sentinel collect` or `sentinel import` wrote"
+                )
+            lock = _locked(folder)
+            try:
+                kept = _settled_manifest(folder, manifest)
+                set_aside = _mended(folder)
+                ids = {run.question.id for run in read_trajectories(folder)}
+            except BaseException:
+                os.close(lock)
+                raise
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: can't be written ({error.strerror}); choose another folder, or mend "
+                "its rights or space"
+            ) from error
+        return cls(folder=folder, manifest=kept, lock=lock, ids=ids, set_aside=set_aside)
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Ids of the questions whose runs are in the store or on their way into it."""
+        with self._guard:
+            return frozenset(self._ids)
+
+    def append(self, trajectory: Trajectory) -> None:
+        """Add one run; returns once it is on the disk. Safe from any thread.
+
+        Raises:
+            StoreError: its question is in the store already, another agent ran it, or the disk
+                is full or broken (then nothing of it stays behind).
+        """
+        theirs, ours = trajectory.agent.fingerprint, self.manifest.agent.fingerprint
+        if theirs != ours:
+            raise StoreError(_another_agent(self.folder, ours, theirs))
+        identity = trajectory.question.id
+        line = encode(trajectory)
+        done: Future[None] = Future()
+        with self._guard:
+            if self._closed:
+                raise StoreError(f"{self.folder}: the store is closed; open it again")
+            if identity in self._ids:
+                raise StoreError(
+                    f"{self.folder}: question {identity} is in the store already; leave it out, "
+                    "or use another store"
+                )
+            self._ids.add(identity)
+            self._queue.put((line, done))
+        try:
+            done.result()
+        except OSError as error:
+            with self._guard:
+                self._ids.discard(identity)
+            raise StoreError(
+                f"{self.folder}: can't be written ({error.strerror}); all runs acknowledged "
+                "before are kept: free the disk and start again"
+            ) from error
+
+    def close(self) -> None:
+        """Write what is queued, and let other processes have the store."""
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue.put(None)
+        self._writer.join()
+        os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _write(self) -> None:
+        """Write all that waits in one go and sync once, so that syncing doesn't bound the rate."""
+        broken: OSError | None = None
+        file = -1
+        open_for_more = True
+        while open_for_more:
+            batch = [self._queue.get()]
+            while not self._queue.empty():
+                batch.append(self._queue.get())
+            open_for_more = None not in batch
+            waiting = [item for item in batch if item is not None]
+            try:
+                if waiting and broken is None:
+                    if file < 0:
+                        file = _appendable(self.folder)
+                    _append(file, b"".join(line for line, _ in waiting))
+            except OSError as error:
+                # After a failed sync nobody knows what is on the disk: only opening anew can tell.
+                broken = error
+            for _, done in waiting:
+                if broken is None:
+                    done.set_result(None)
+                else:
+                    done.set_exception(broken)
+        if file >= 0:
+            os.close(file)
+
+
+def _appendable(folder: Path) -> int:
+    return os.open(folder / RECORDS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+
+def _append(file: int, data: bytes) -> None:
+    before = os.fstat(file).st_size
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(file, rest) :]
+        os.fsync(file)
+    except OSError:
+        os.ftruncate(file, before)
+        raise
+
+
+def _locked(folder: Path) -> int:
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(lock, 200).decode("utf-8", "replace").strip() or "another process"
+        os.close(lock)
+        raise StoreError(
+            f"{folder}: {holder} is writing to it; wait for that, or use another store"
+        ) from None
+    except OSError:
+        os.close(lock)
+        raise
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+    return lock
+
+
+def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifest:
+    """Return the store's manifest, written now if the store is new."""
+    there = read_manifest(folder)
+    if there is None:
+        if asked is None or (folder / RECORDS).exists():
+            raise StoreError(
+                f"{folder}: {RECORDS} without {MANIFEST}, so nobody can tell whose runs these "
+                "are; restore the manifest, or use another folder"
+            )
+        _write_whole(folder / MANIFEST, json.dumps(asked.model_dump(), indent=2).encode() + b"\n")
+        os.close(_appendable(folder))
+        _sync_folder(folder)
+        return asked
+    if asked is None:
+        return there
+    if asked.agent.fingerprint != there.agent.fingerprint:
+        raise StoreError(_another_agent(folder, there.agent.fingerprint, asked.agent.fingerprint))
+    for name in ("database", "clock", "schema_sha256"):
+        theirs, ours = getattr(asked, name), getattr(there, name)
+        if None not in (theirs, ours) and theirs != ours:
+            raise StoreError(
+                f"{folder}: holds runs whose {name} is {ours}, and these have {theirs}; "
+                "use another store"
+            )
+    return there
+
+
+def _another_agent(folder: Path, ours: str, theirs: str) -> str:
+    return (
+        f"{folder}: holds runs of the agent [{ours}], and these are of [{theirs}]; "
+        "use another store, one an agent"
+    )
+
+
+def _mended(folder: Path) -> int:
+    """Set a torn last line aside and return its length; leave whole lines as they are."""
+    file = folder / RECORDS
+    if not file.exists():
+        os.close(_appendable(folder))
+        return 0
+    with file.open("r+b") as records:
+        if records.read(2) == _GZIP_MAGIC:
+            raise StoreError(f"{file}: is gzip, so nothing can be added; unpack it first")
+        start = _start_of_unfinished_line(records)
+        records.seek(start)
+        tail = records.read()
+        if not tail:
+            return 0
+        try:
+            decode(tail, where=f"{file}, last line")
+        except StoreError:
+            torn = os.open(folder / TORN, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                _append(torn, tail + b"\n")
+            finally:
+                os.close(torn)
+            records.truncate(start)
+            set_aside = len(tail)
+        else:
+            # Only the newline is missing, so the run is whole and stays.
+            records.write(b"\n")
+            set_aside = 0
+        records.flush()
+        os.fsync(records.fileno())
+    return set_aside
+
+
+def _start_of_unfinished_line(records: IO[bytes]) -> int:
+    """Return the offset after the last newline; the end of the file if no line is unfinished."""
+    block = 1 << 16
+    end = records.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - block)
+        records.seek(start)
+        newline = records.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0
+
+
+def _write_whole(file: Path, data: bytes) -> None:
+    """Write a small file so that it is either whole or absent."""
+    draft = file.with_suffix(".draft")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    draft.replace(file)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
