@@ -1,0 +1,102 @@
+"""How good a confidence is, in one number or one curve; None where it can't be said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
+
+BINS = 10
+"""Equal-width bins of the calibration error (paper appendix D)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bin:
+    """One bin [low, high) of a reliability diagram; the last one holds 1.0 too."""
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None
+    accuracy: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskCoverage:
+    """Selective risk when all that score at least a threshold are delivered.
+
+    Attributes:
+        thresholds: the K distinct scores, falling.
+        coverage: shape (K,), share delivered, rising to 1.
+        risk: shape (K,), share of the delivered that is wrong.
+        aurc: area under the curve, in [0, 1]; lower is better. Ties count as a random order.
+    """
+
+    thresholds: Floats
+    coverage: Floats
+    risk: Floats
+    aurc: float
+
+
+def auroc(target: Bools, score: Floats) -> float | None:
+    """Return the chance that a positive outscores a negative, ties half; None for one class."""
+    if target.all() or not target.any():
+        return None
+    return float(roc_auc_score(target, score))
+
+
+def brier(target: Bools, confidence: Floats) -> float | None:
+    """Return the mean squared error of a confidence, in [0, 1]; None if there is no case."""
+    return float(np.mean((confidence - target) ** 2)) if len(target) else None
+
+
+def reliability_bins(target: Bools, confidence: Floats) -> tuple[Bin, ...]:
+    """Return the reliability diagram in ten equal-width bins, empty ones included."""
+    index = _bin_of(confidence)
+    n = np.bincount(index, minlength=BINS)
+    total = np.bincount(index, weights=confidence, minlength=BINS)
+    right = np.bincount(index, weights=target, minlength=BINS)
+    return tuple(
+        Bin(
+            low=b / BINS,
+            high=(b + 1) / BINS,
+            n=int(n[b]),
+            confidence=float(total[b] / n[b]) if n[b] else None,
+            accuracy=float(right[b] / n[b]) if n[b] else None,
+        )
+        for b in range(BINS)
+    )
+
+
+def ece(target: Bools, confidence: Floats) -> float | None:
+    """Return the expected calibration error over ten equal-width bins, in [0, 1]."""
+    if len(target) == 0:
+        return None
+    gap = np.bincount(_bin_of(confidence), weights=confidence - target, minlength=BINS)
+    return float(np.abs(gap).sum() / len(target))
+
+
+def risk_coverage(target: Bools, score: Floats) -> RiskCoverage | None:
+    """Return the risk–coverage curve of a score; None if there is no case."""
+    if len(target) == 0:
+        return None
+    thresholds, first = np.unique(-score, return_index=False, return_inverse=True)
+    n = np.bincount(first)
+    wrong = np.bincount(first, weights=~target)
+    delivered, errors = np.cumsum(n), np.cumsum(wrong)
+    # Within a tie the errors grow evenly, as they do on average over its orders.
+    rank = np.arange(1, len(target) + 1)
+    expected = np.interp(rank, np.append(0, delivered), np.append(0.0, errors))
+    return RiskCoverage(
+        thresholds=-thresholds,
+        coverage=delivered / len(target),
+        risk=errors / delivered,
+        aurc=float(np.mean(expected / rank)),
+    )
+
+
+def _bin_of(confidence: Floats) -> Ints:
+    return np.minimum((confidence * BINS).astype(np.int64), BINS - 1)

@@ -1,0 +1,56 @@
+"""Operating characteristics: how much each system answers and how right it is (paper table 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sentinel_sql.decision.policy import SYSTEMS
+from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatingRow:
+    """One system at one λ, with intervals; `accuracy` is None where nothing is delivered.
+
+    `wrong` counts the harmful answers: wrong ones, and any to an unanswerable question.
+    `unanswerable_stopped` is the share of unanswerable questions that get no answer.
+    """
+
+    system: str
+    stakes: float
+    coverage: Interval | None
+    accuracy: Interval | None
+    right: int
+    wrong: int
+    unanswerable_stopped: float | None
+
+
+def operating(evidence: Evidence) -> Exhibit[OperatingRow]:
+    """Return coverage and selective accuracy of every system that delivers anything at all."""
+    scores, resampling = evidence.scores, evidence.resampling
+    unanswerable = ~scores.answerable
+    rows = []
+    for level in evidence.stakes:
+        for system, parts in SYSTEMS.items():
+            if parts.nothing:
+                continue
+            run = evidence.replays[system, level]
+            rows.append(
+                OperatingRow(
+                    system=system,
+                    stakes=level,
+                    coverage=resampling.mean(run.delivered),
+                    accuracy=resampling.mean(scores.correct, run.delivered),
+                    right=int((run.delivered & scores.correct).sum()),
+                    wrong=int(run.wrong.sum()),
+                    unanswerable_stopped=(
+                        float((~run.delivered[unanswerable]).mean()) if unanswerable.any() else None
+                    ),
+                )
+            )
+    return Exhibit(
+        title="Operating characteristics",
+        note="Coverage is the share of all questions answered; accuracy is of those answers.",
+        rows=tuple(rows),
+    )

@@ -1,0 +1,122 @@
+"""Systems replayed over recorded runs: what each would have delivered, earned and spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sentinel_sql.decision.columns import run_of, times
+from sentinel_sql.decision.payoff import payoffs, reliability_score, right_and_wrong
+from sentinel_sql.decision.policy import KINDS, Policy, policy
+from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints, PrefixScores
+from sentinel_sql.decision.thresholds import Thresholds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """One system at one level of stakes over N recorded runs.
+
+    Attributes:
+        system: a name of `decision.policy.SYSTEMS`.
+        policy: its checks with their thresholds.
+        kinds: shape (N,), indices into `decision.policy.KINDS`.
+        reasons: shape (N,), indices into `decision.policy.REASONS`.
+        delivered: shape (N,).
+        right: shape (N,), 1 where the question earns +1.
+        wrong: shape (N,), 1 where it costs λ.
+        payoff: shape (N,), each in {1, 0, −λ}.
+        steps: shape (N,), steps that were run.
+        steps_saved: shape (N,), T − steps.
+        tokens: shape (N,), completion tokens that were generated; NaN where unknown.
+        seconds: shape (N,), model time that was spent; NaN where unknown.
+    """
+
+    system: str
+    policy: Policy
+    kinds: Ints
+    reasons: Ints
+    delivered: Bools
+    right: Ints
+    wrong: Ints
+    payoff: Floats
+    steps: Ints
+    steps_saved: Ints
+    tokens: Floats
+    seconds: Floats
+
+    @property
+    def stakes(self) -> float:
+        """λ."""
+        return self.policy.stakes
+
+    @property
+    def rs(self) -> float:
+        """RS(λ), the mean payoff, exactly."""
+        return reliability_score(
+            right=int(self.right.sum()),
+            wrong=int(self.wrong.sum()),
+            questions=len(self.right),
+            stakes=self.stakes,
+        )
+
+    @property
+    def decisions(self) -> dict[str, int]:
+        """How many runs ended in each kind of decision."""
+        counts = np.bincount(self.kinds, minlength=len(KINDS))
+        return {
+            kind: int(count)
+            for kind, count in zip(KINDS, counts, strict=True)
+            if kind != "continue"
+        }
+
+
+def replay(
+    scores: PrefixScores,
+    system: str,
+    *,
+    thresholds: Thresholds,
+    stakes: float,
+    exact: bool = False,
+    calibration: PrefixScores | None = None,
+) -> Replay:
+    """Replay a named system over recorded runs; the arguments are those of `policy`."""
+    rules = policy(
+        system, thresholds=thresholds, stakes=stakes, exact=exact, calibration=calibration
+    )
+    verdicts = rules.replay(scores)
+    outcome = {
+        "delivered": verdicts.delivered,
+        "correct": scores.correct,
+        "answerable": scores.answerable,
+    }
+    right, wrong = right_and_wrong(**outcome)
+    return Replay(
+        system=system,
+        policy=rules,
+        kinds=verdicts.kinds.astype(np.int64),
+        reasons=verdicts.reasons.astype(np.int64),
+        delivered=verdicts.delivered,
+        right=right,
+        wrong=wrong,
+        payoff=payoffs(**outcome, stakes=stakes),
+        steps=verdicts.t,
+        steps_saved=scores.steps - verdicts.t,
+        tokens=spent(scores, scores.tokens, verdicts.t),
+        seconds=spent(scores, scores.seconds, verdicts.t),
+    )
+
+
+def spent(scores: PrefixScores, cost: Floats, until: Ints) -> Floats:
+    """Sum a per-step cost over t = 0 … `until` of every run; NaN where a step's is unknown.
+
+    Args:
+        scores: N runs over P prefixes.
+        cost: shape (P,).
+        until: shape (N,), each in 0 … T.
+    """
+    if len(scores) == 0:
+        return np.zeros(0)
+    ran = times(scores) <= until[run_of(scores)]
+    total: Floats = np.add.reduceat(np.where(ran, cost, 0.0), scores.offsets[:-1])
+    return total

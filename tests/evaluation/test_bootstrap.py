@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from sentinel_sql.evaluation.bootstrap import Interval, Resampling
+
+RESAMPLES = 60
+
+
+def naive(resampling: Resampling, statistic) -> list[float]:  # type: ignore[no-untyped-def]
+    """Build every resample as a list of rows, and compute the statistic on it."""
+    drawn = []
+    for counts in resampling.counts.astype(int):
+        rows = np.concatenate(
+            [np.tile(np.flatnonzero(resampling.cluster == c), k) for c, k in enumerate(counts)]
+        )
+        value = statistic(rows)
+        if value is not None:
+            drawn.append(value)
+    return drawn
+
+
+def close(interval: Interval | None, estimate: float, drawn: list[float]) -> None:
+    assert interval is not None
+    low, high = np.percentile(drawn, (2.5, 97.5))
+    assert interval.estimate == pytest.approx(estimate, abs=1e-12)
+    assert interval.low == pytest.approx(low, abs=1e-12)
+    assert interval.high == pytest.approx(high, abs=1e-12)
+
+
+def cases(seed: int, n: int, clusters: int):  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(seed)
+    templates = [f"t{i}" for i in rng.integers(0, clusters, n)]
+    score = rng.choice((0.1, 0.2, 0.5, 0.7, 0.7000001, 1.0), n)
+    rival = rng.random(n)
+    target = rng.random(n) < 0.3 + 0.4 * score
+    where = rng.random(n) < 0.7
+    return Resampling.over(templates, resamples=RESAMPLES), target, score, rival, where
+
+
+@given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 9))
+@settings(max_examples=40, deadline=None)
+def test_mean_interval_equals_resampling_row_by_row(seed: int, n: int, clusters: int) -> None:
+    resampling, _, score, _, where = cases(seed, n, clusters)
+    if not where.any():
+        assert resampling.mean(score, where) is None
+        return
+
+    def statistic(rows: np.ndarray) -> float | None:
+        kept = rows[where[rows]]
+        return float(score[kept].mean()) if len(kept) else None
+
+    close(
+        resampling.mean(np.where(where, score, np.nan), where),
+        float(score[where].mean()),
+        naive(resampling, statistic),
+    )
+
+
+@given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 9), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_auroc_interval_equals_resampling_row_by_row(
+    seed: int, n: int, clusters: int, lead: bool
+) -> None:
+    resampling, target, score, rival, where = cases(seed, n, clusters)
+
+    def statistic(rows: np.ndarray) -> float | None:
+        kept = rows[where[rows]]
+        if len(set(target[kept])) < 2:
+            return None
+        value = float(roc_auc_score(target[kept], score[kept]))
+        return value - float(roc_auc_score(target[kept], rival[kept])) if lead else value
+
+    found = (
+        resampling.auroc_lead(target, score, rival, where)
+        if lead
+        else resampling.auroc(target, score, where)
+    )
+    estimate = statistic(np.arange(n))
+    if estimate is None:
+        assert found is None
+    else:
+        close(found, estimate, naive(resampling, statistic))
+
+
+def test_templates_are_drawn_whole_and_as_many_as_there_are() -> None:
+    resampling = Resampling.over(["a", "b", "b", "c"], resamples=500)
+    assert resampling.clusters == 3
+    assert (resampling.counts.sum(axis=1) == 3).all()
+    assert resampling.counts.mean() == pytest.approx(1.0)
+
+
+def test_the_same_seed_draws_the_same_resamples() -> None:
+    names = ["a", "b", "c", "d"]
+    same = [Resampling.over(names, seed=7).counts for _ in range(2)]
+    assert np.array_equal(*same)
+    assert not np.array_equal(same[0], Resampling.over(names, seed=8).counts)
+
+
+def test_clusters_widen_an_interval() -> None:
+    values = np.repeat(np.arange(10) % 2, 30).astype(float)
+    families = Resampling.over([f"t{i}" for i in np.repeat(np.arange(10), 30)]).mean(values)
+    single = Resampling.over([f"t{i}" for i in range(300)]).mean(values)
+    assert families is not None
+    assert single is not None
+    assert families.high - families.low > 2 * (single.high - single.low)
+
+
+def test_an_interval_knows_whether_it_excludes_zero() -> None:
+    assert Interval(estimate=0.1, low=0.01, high=0.2).excludes_zero
+    assert Interval(estimate=-0.1, low=-0.2, high=-0.01).excludes_zero
+    assert not Interval(estimate=0.0, low=0.0, high=0.0).excludes_zero
