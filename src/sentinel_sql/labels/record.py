@@ -7,11 +7,15 @@ needs no database.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import OutcomeKind
+
+FORMAT = "sentinel-labels/1"
 
 JudgeName = Literal["strict", "rules"]
 
@@ -20,8 +24,10 @@ class Label(BaseModel):
     """One run's label.
 
     `correct` is the target: True only for an answer to an answerable question that the judge
-    accepts. `strict` is the official execution match of the same answer. Both are None where
-    there is nothing to judge (abstained, cap) or the question is unanswerable.
+    accepts, False for every other answer, None where the run gave none (abstained, cap).
+    `strict` is the official execution match, None where no answer was compared with a gold one:
+    also for an answer to an unanswerable question, whose `correct` is False. `question_id` is
+    the run's, so a repeated trial keeps its `id#k`. `reason` is a code of docs/labels.md.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)
@@ -32,3 +38,18 @@ class Label(BaseModel):
     strict: bool | None = None
     correct: bool | None = None
     reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelsHeader:
+    """Under what the labels of one file were made.
+
+    `judge` made `correct`, the equivalence `mode` made `strict`; `schema`, `clock` (the
+    database's own current time) and `database` (its name) are what the runs were over.
+    """
+
+    judge: JudgeName
+    mode: str
+    database: str
+    clock: str
+    schema: Schema

@@ -1,0 +1,81 @@
+"""What a question and its gold SQL ask of an answer's form: a set, an order, yes or no, digits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+_SET = re.compile(
+    r"\b(?:which|list|who|names? of|what (?:are|were) the (?:names?|drugs?|types?))\b",
+    re.IGNORECASE,
+)
+_EACH = re.compile(
+    r"\b(?:each|every|how many|how often|count|number of|times?|values?)\b", re.IGNORECASE
+)
+_ORDER = re.compile(
+    r"\b(?:order(?:ed)?|sort(?:ed)?|rank(?:ed|ing)?|top|first|last|earliest|latest|newest|oldest"
+    r"|most|least|highest|lowest|ascending|descending|chronological(?:ly)?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectForm:
+    """What the outermost SELECT of a query tells of its answer.
+
+    `digits` is the number of decimals it rounds to; all is False or None where the query
+    doesn't parse.
+    """
+
+    distinct: bool = False
+    ordered: bool = False
+    truth_value: bool = False
+    digits: int | None = None
+
+
+@lru_cache(maxsize=1_000)
+def select_form(sql: str) -> SelectForm:
+    """Read the form from the outermost SELECT; subqueries tell nothing of the answer's form."""
+    try:
+        tree = sqlglot.parse_one(sql, read="sqlite")
+    except (SqlglotError, RecursionError, ValueError):
+        return SelectForm()
+    ordered = tree.args.get("order") is not None
+    if isinstance(tree, exp.SetOperation):
+        return SelectForm(distinct=bool(tree.args.get("distinct")), ordered=ordered)
+    if not isinstance(tree, exp.Select):
+        return SelectForm()
+    only = tree.expressions[0].unalias().unnest() if len(tree.expressions) == 1 else None
+    digits = [
+        _decimals(node)
+        for column in tree.expressions
+        if isinstance(node := column.unalias().unnest(), exp.Round)
+    ]
+    return SelectForm(
+        distinct=tree.args.get("distinct") is not None,
+        ordered=ordered,
+        truth_value=isinstance(only, exp.Predicate | exp.Connector | exp.Not),
+        digits=max((d for d in digits if d is not None), default=None),
+    )
+
+
+def asks_set(question: str, gold: SelectForm) -> bool:
+    """Tell if only what is in the answer counts, not how often: by DISTINCT or by the wording."""
+    return gold.distinct or bool(_SET.search(question) and not _EACH.search(question))
+
+
+def asks_order(question: str, gold: SelectForm) -> bool:
+    """Tell if the rows' order is part of the answer: ORDER BY in the gold and in the wording."""
+    return gold.ordered and _ORDER.search(question) is not None
+
+
+def _decimals(rounding: exp.Round) -> int | None:
+    places = rounding.args.get("decimals")
+    if places is None:
+        return 0
+    return int(places.name) if isinstance(places, exp.Literal) and places.is_int else None

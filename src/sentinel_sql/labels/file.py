@@ -1,0 +1,123 @@
+"""Reads and writes labels files: a header line, then one label a line, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from sentinel_sql.errors import InputError, LabelsError
+from sentinel_sql.labels.record import FORMAT, JudgeName, Label, LabelsHeader
+from sentinel_sql.schema import Schema
+
+_REMEDY = "make it again with `sentinel label`"
+
+
+def write_labels(path: Path, header: LabelsHeader, labels: Iterable[Label]) -> None:
+    """Write a labels file; it appears whole, readable by its owner only, or not at all.
+
+    Raises:
+        LabelsError: two labels have one question id, or the file can't be written.
+    """
+    lines = [json.dumps(_header_json(header))]
+    seen: set[str] = set()
+    for label in labels:
+        if label.question_id in seen:
+            raise LabelsError(
+                f"two runs carry the question id {_shown(label.question_id)}: label stores whose "
+                "runs have distinct ids"
+            )
+        seen.add(label.question_id)
+        lines.append(json.dumps(label.model_dump()))
+    draft = None
+    try:
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as sink:
+            sink.write("\n".join(lines) + "\n")
+            sink.flush()
+            os.fsync(sink.fileno())
+        os.replace(draft, path)
+    except OSError as error:
+        if draft is not None:
+            Path(draft).unlink(missing_ok=True)
+        raise LabelsError(
+            f"{path} can't be written ({error.strerror}): name another place for the labels"
+        ) from error
+
+
+def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:
+    """Read what `write_labels` wrote: the header, and the labels by question id.
+
+    Raises:
+        LabelsError: the file is missing, isn't a labels file, has another version, is cut
+            short, or labels a question twice.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise LabelsError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from error
+    except UnicodeDecodeError as error:
+        raise LabelsError(f"{path} isn't a labels file: {_REMEDY}") from error
+    lines = text.split("\n")
+    header = _header(path, lines[0])
+    if lines[-1]:
+        raise LabelsError(f"{path} is cut short in line {len(lines)}: {_REMEDY}")
+    labels: dict[str, Label] = {}
+    for number, line in enumerate(lines[1:-1], 2):
+        try:
+            label = Label.model_validate_json(line)
+        except ValidationError as error:
+            raise LabelsError(f"{path}, line {number} is no label: {_REMEDY}") from error
+        if label.question_id in labels:
+            raise LabelsError(
+                f"{path}, line {number} labels question {_shown(label.question_id)} again: "
+                f"{_REMEDY}"
+            )
+        labels[label.question_id] = label
+    return header, labels
+
+
+def _header_json(header: LabelsHeader) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "judge": header.judge,
+        "mode": header.mode,
+        "database": header.database,
+        "clock": header.clock,
+        "schema": header.schema.to_json(),
+    }
+
+
+def _header(path: Path, line: str) -> LabelsHeader:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        data = None
+    version = data.get("format") if isinstance(data, Mapping) else None
+    if version != FORMAT:
+        if isinstance(version, str) and version.startswith("sentinel-labels/"):
+            raise LabelsError(
+                f"{path} has the format {_shown(version)}, and this version reads {FORMAT}: "
+                f"{_REMEDY}"
+            )
+        raise LabelsError(f"{path} isn't a labels file: {_REMEDY}")
+    try:
+        judge, mode, database, clock = (
+            data[field] for field in ("judge", "mode", "database", "clock")
+        )
+        schema = Schema.from_json(data["schema"])
+    except (KeyError, InputError) as error:
+        raise LabelsError(f"{path} has a damaged header: {_REMEDY}") from error
+    texts = all(isinstance(text, str) for text in (mode, database, clock))
+    if judge not in get_args(JudgeName) or not texts:
+        raise LabelsError(f"{path} has a damaged header: {_REMEDY}")
+    return LabelsHeader(judge=judge, mode=mode, database=database, clock=clock, schema=schema)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:79] + "…")

@@ -1,0 +1,173 @@
+"""The `rules` judge: whether a careful reader accepts a strict-wrong answer, and by which rule.
+
+Deterministic, and ours. It forgives form, never a value: where in doubt it says "not correct",
+because a wrong "correct" teaches a monitor to deliver wrong answers (docs/labels.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sentinel_sql.database.executor import ExecutionResult
+from sentinel_sql.labels.asked import SelectForm, asks_order, asks_set, select_form
+from sentinel_sql.labels.cells import Rows, comparable, distinctive
+
+EXTRA_COLUMNS = 2
+"""Columns beside the gold's that an answer may have, such as an id and a count."""
+
+_MAPS_TRIED = 5_000
+
+_YES = frozenset({"yes", "true", "y"})
+_NO = frozenset({"no", "false", "n"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What a judge says of one answer; `reason` is a code of docs/labels.md."""
+
+    correct: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A query and what it gave back."""
+
+    sql: str
+    result: ExecutionResult
+
+
+def judge_by_rules(question: str, gold: Answer, predicted: Answer) -> Verdict:
+    """Judge an answer that the strict comparison refused; both queries executed, untruncated.
+
+    Args:
+        question: its wording, which tells whether a set or an order is asked for.
+        gold: the gold SQL and its result.
+        predicted: the committed SQL and its result.
+
+    Returns:
+        Correct with the forgiven differences as reason, joined by `+` (`same-values` if only
+        types differ); or not correct with what differs.
+    """
+    wanted, given = gold.result, predicted.result
+    if not given.rows:
+        return Verdict(correct=False, reason="empty-answer")
+    if not wanted.rows:
+        return Verdict(correct=False, reason="not-empty")
+    form = select_form(gold.sql)
+    if _yes_no(form, wanted, given):
+        return Verdict(correct=True, reason="yes-no")
+    if len(given.columns) < len(wanted.columns):
+        return Verdict(correct=False, reason="fewer-columns")
+    set_wanted = asks_set(question, form)
+    ordered = len(wanted.rows) > 1 and asks_order(question, form)
+    rounded_to = _rounded_to(form, select_form(predicted.sql))
+    for digits in (None,) if rounded_to is None else (None, rounded_to):
+        rows, answered = comparable(wanted.rows, given.rows, digits=digits)
+        for as_set in (False, True) if set_wanted else (False,):
+            reason = _agreement(rows, answered, wanted, given, as_set=as_set, ordered=ordered)
+            if reason is not None:
+                forgiven = ["rounded"] * (digits is not None) + reason + ["duplicates"] * as_set
+                return Verdict(correct=True, reason="+".join(forgiven) or "same-values")
+    plain = comparable(wanted.rows, given.rows, digits=None)
+    return Verdict(correct=False, reason=_difference(*plain))
+
+
+def _agreement(
+    rows: Rows,
+    answered: Rows,
+    wanted: ExecutionResult,
+    given: ExecutionResult,
+    *,
+    as_set: bool,
+    ordered: bool,
+) -> list[str] | None:
+    """Return what must be forgiven in the columns for both to agree, or None if they don't."""
+    width, given_width = len(wanted.columns), len(given.columns)
+    if given_width > width + EXTRA_COLUMNS or (not as_set and len(rows) != len(answered)):
+        return None
+    goal = _settled(rows, as_set=as_set, ordered=ordered)
+    for columns in _column_maps(rows, answered, width, given_width, as_set=as_set):
+        chosen = [tuple(row[column] for column in columns) for row in answered]
+        if _settled(chosen, as_set=as_set, ordered=ordered) != goal:
+            continue
+        if given_width > width:
+            if all(
+                _same_name(wanted.columns[j], given.columns[column])
+                or distinctive(row[j] for row in rows)
+                for j, column in enumerate(columns)
+            ):
+                return ["extra-columns"]
+        else:
+            return [] if list(columns) == list(range(width)) else ["columns-permuted"]
+    return None
+
+
+def _settled(rows: Sequence[tuple[object, ...]], *, as_set: bool, ordered: bool) -> object:
+    if ordered:
+        return list(dict.fromkeys(rows)) if as_set else list(rows)
+    return set(rows) if as_set else Counter(rows)
+
+
+def _column_maps(
+    rows: Rows, answered: Rows, width: int, given_width: int, *, as_set: bool
+) -> Iterator[tuple[int, ...]]:
+    """Yield maps gold column → answered column under which each column's values agree."""
+
+    def values(table: Rows, column: int) -> object:
+        return _settled([(row[column],) for row in table], as_set=as_set, ordered=False)
+
+    given = [values(answered, column) for column in range(given_width)]
+    options: list[list[int]] = []
+    for column in range(width):
+        wanted = values(rows, column)
+        alike = [other for other in range(given_width) if given[other] == wanted]
+        # Its own place first, so that a permutation is only found where one is needed.
+        options.append([c for c in alike if c == column] + [c for c in alike if c != column])
+    budget = _MAPS_TRIED
+    stack: list[tuple[int, ...]] = [()]
+    while stack and budget > 0:
+        budget -= 1
+        chosen = stack.pop()
+        if len(chosen) == width:
+            yield chosen
+            continue
+        stack.extend(
+            (*chosen, column) for column in reversed(options[len(chosen)]) if column not in chosen
+        )
+
+
+def _difference(rows: Rows, answered: Rows) -> str:
+    if Counter(rows) == Counter(answered):
+        return "order-differs"
+    wanted, given = set(rows), set(answered)
+    if wanted == given:
+        return "duplicates-differ"
+    if given < wanted:
+        return "rows-missing"
+    return "rows-added" if given > wanted else "values-differ"
+
+
+def _rounded_to(gold: SelectForm, predicted: SelectForm) -> int | None:
+    # The gold's rounding is the precision asked for; the answer's own must keep two decimals,
+    # or 0.7 would pass for 0.65.
+    if gold.digits is not None:
+        return gold.digits
+    return predicted.digits if predicted.digits is not None and predicted.digits >= 2 else None
+
+
+def _yes_no(form: SelectForm, wanted: ExecutionResult, given: ExecutionResult) -> bool:
+    if not form.truth_value or len(wanted.rows) != 1 or len(given.rows) != 1:
+        return False
+    if len(given.rows[0]) != 1 or not isinstance(word := given.rows[0][0], str):
+        return False
+    truth = wanted.rows[0][0]
+    return truth in (0, 1) and word.strip().casefold() in (_YES if truth else _NO)
+
+
+def _same_name(gold: str, predicted: str) -> bool:
+    bare = [name.rsplit(".", 1)[-1].strip('"`[] ').casefold() for name in (gold, predicted)]
+    return bare[0] == bare[1] and re.fullmatch(r"\w+", bare[0]) is not None

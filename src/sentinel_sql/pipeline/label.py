@@ -1,0 +1,199 @@
+"""Labels recorded runs: executes gold and committed SQL, and lets a judge compare the answers."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from sentinel_sql.database.equivalence import Equivalence
+from sentinel_sql.database.executor import Database, ExecutionResult
+from sentinel_sql.errors import InputError, LabelsError
+from sentinel_sql.labels.record import JudgeName, Label, LabelsHeader
+from sentinel_sql.labels.rules import Answer, judge_by_rules
+from sentinel_sql.labels.strict import mode_named, strict_match
+from sentinel_sql.questions.record import Question, question_id_of
+from sentinel_sql.trajectory.record import Trajectory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelling:
+    """Labels in the order of the runs, and the runs that were left out, never guessed.
+
+    `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here) or
+    `cut` (a result was cut at the executor's limits, and the rest would decide).
+    """
+
+    header: LabelsHeader
+    labels: tuple[Label, ...]
+    unlabelled: Mapping[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts: runs by kind and outcome, correct answers, what was left out."""
+        answered = [x for x in self.labels if x.answerable and x.outcome == "answered"]
+        kinds = {True: "answerable", False: "unanswerable"}
+        return {
+            "judge": self.header.judge,
+            "mode": self.header.mode,
+            "runs": len(self.labels) + len(self.unlabelled),
+            "labelled": len(self.labels),
+            **{
+                name: sum(x.answerable is kind for x in self.labels) for kind, name in kinds.items()
+            },
+            "outcomes": {
+                name: dict(Counter(x.outcome for x in self.labels if x.answerable is kind))
+                for kind, name in kinds.items()
+            },
+            "answered": len(answered),
+            "strict": sum(x.strict is True for x in answered),
+            "correct": sum(x.correct is True for x in answered),
+            "reasons": dict(Counter(x.reason for x in self.labels).most_common()),
+            "unlabelled": dict(Counter(self.unlabelled.values())),
+        }
+
+
+def label_runs(
+    trajectories: Iterable[Trajectory],
+    questions: Sequence[Question],
+    database: Database,
+    judge: JudgeName,
+    mode: str,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Labelling:
+    """Label runs by executing each distinct gold SQL and each committed SQL once.
+
+    Args:
+        trajectories: runs with distinct question ids; `id#k` is a run of question `id`.
+        questions: must hold every run's question.
+        database: the one that the runs were over, with the same clock.
+        judge: `strict` takes the official match; `rules` also accepts what only differs in form.
+        mode: name of the equivalence mode of the official match; it prepares both queries too.
+        on_progress: told (runs done, runs in all).
+
+    Raises:
+        LabelsError: a run's question isn't among the questions, two runs have one id, or a run
+            was recorded at another clock.
+        InputError: no such judge or mode.
+    """
+    if judge not in get_args(JudgeName):
+        raise InputError(f"there is no judge {judge!r}: choose strict or rules")
+    equivalence = mode_named(mode)
+    runs = list(trajectories)
+    asked = _asked(runs, questions, database.clock)
+    labels: dict[str, Label] = {}
+    unlabelled: dict[str, str] = {}
+    by_gold: dict[str, list[Trajectory]] = defaultdict(list)
+    for run in runs:
+        question = asked[run.question.id]
+        if run.outcome.kind == "answered" and question.gold_sql is not None:
+            by_gold[question.gold_sql].append(run)
+        else:
+            labels[run.question.id] = _without_comparison(run, question)
+    done = len(labels)
+    for gold_sql, same_gold in by_gold.items():
+        gold = database.execute(equivalence.postprocess(gold_sql))
+        for run in same_gold:
+            label = _compared(run, asked[run.question.id], gold, database, judge, equivalence)
+            if isinstance(label, Label):
+                labels[run.question.id] = label
+            else:
+                unlabelled[run.question.id] = label
+            done += 1
+            if on_progress is not None:
+                on_progress(done, len(runs))
+    return Labelling(
+        header=LabelsHeader(
+            judge=judge,
+            mode=mode,
+            database=database.name,
+            clock=database.clock,
+            schema=database.schema,
+        ),
+        labels=tuple(labels[r.question.id] for r in runs if r.question.id in labels),
+        unlabelled=unlabelled,
+    )
+
+
+def _asked(
+    runs: Sequence[Trajectory], questions: Sequence[Question], clock: str
+) -> dict[str, Question]:
+    by_id = {question.id: question for question in questions}
+    asked: dict[str, Question] = {}
+    strangers: list[str] = []
+    for run in runs:
+        run_id = run.question.id
+        question_id = question_id_of(run_id, by_id)
+        if run_id in asked:
+            raise LabelsError(
+                f"two runs carry the question id {run_id!r}: label stores whose runs have "
+                "distinct ids"
+            )
+        if run.question.clock not in (None, clock):
+            raise LabelsError(
+                f"run {run_id!r} was recorded at the clock {run.question.clock}, and the database "
+                f"stands at {clock}: give --clock '{run.question.clock}'"
+            )
+        if question_id is None:
+            strangers.append(run_id)
+        else:
+            asked[run_id] = by_id[question_id]
+    if strangers:
+        raise LabelsError(
+            f"{len(strangers)} of {len(runs)} runs are of questions that no question file holds, "
+            f"first {strangers[0]!r}: name their question files with --questions"
+        )
+    return asked
+
+
+def _without_comparison(run: Trajectory, question: Question) -> Label:
+    answered = run.outcome.kind == "answered"
+    return Label(
+        question_id=run.question.id,
+        answerable=question.answerable,
+        outcome=run.outcome.kind,
+        correct=False if answered else None,
+        reason="answered-unanswerable" if answered else run.outcome.kind,
+    )
+
+
+def _compared(
+    run: Trajectory,
+    question: Question,
+    gold: ExecutionResult,
+    database: Database,
+    judge: JudgeName,
+    mode: Equivalence,
+) -> Label | str:
+    """Return the label of an answer to an answerable question, or why there is none."""
+    if gold.kind in ("error", "refused"):
+        return "gold-fails"
+    gold_sql, final_sql = question.gold_sql or "", run.outcome.final_sql or ""
+    given = database.execute(mode.postprocess(final_sql))
+    strict = strict_match(mode, question.text, gold_sql, gold, given)
+    if strict is None:
+        return "cut"
+    correct = strict
+    if given.kind in ("error", "refused"):
+        reason = f"answer-{given.kind}"
+    elif strict:
+        reason = "strict-match"
+    elif judge == "strict":
+        reason = "strict-mismatch"
+    elif gold.truncated or given.truncated:
+        reason = "rows-differ"
+    else:
+        verdict = judge_by_rules(
+            question.text,
+            gold=Answer(sql=gold_sql, result=gold),
+            predicted=Answer(sql=final_sql, result=given),
+        )
+        correct, reason = verdict.correct, verdict.reason
+    return Label(
+        question_id=run.question.id,
+        answerable=True,
+        outcome="answered",
+        strict=strict,
+        correct=correct,
+        reason=reason,
+    )
