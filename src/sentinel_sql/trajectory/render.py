@@ -76,7 +76,7 @@ def keep_oldest(text: str, limit: int) -> str:
 
 
 def keep_newest(segments: Sequence[str], limit: int) -> list[str]:
-    """Keep the newest `limit` tokens of consecutive segments, the oldest of them cut from the left."""
+    """Keep the newest `limit` tokens of consecutive segments; the oldest kept loses its start."""
     kept: list[str] = []
     for segment in reversed(segments):
         starts = [token.start() for token in TOKEN.finditer(segment)]

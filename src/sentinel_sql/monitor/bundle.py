@@ -1,0 +1,224 @@
+"""Saving and loading a monitor: a folder of JSON and plain arrays, never code.
+
+    manifest.json     what it is, what it was fitted on, its thresholds, and the hashes of the rest
+    monitor.npz       heads, delivery estimator and calibration maps
+    calibration.npz   the calibration pool's columns
+
+A load gives back every number bit for bit, or one line that says what is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentinel_sql.errors import BundleError, InputError
+from sentinel_sql.monitor.calibration import CalibrationMap
+from sentinel_sql.monitor.features import FEATURES
+from sentinel_sql.monitor.head import Arrays, Head
+from sentinel_sql.monitor.hybrid import Delivery, FittedHybrid
+from sentinel_sql.monitor.linear import LinearHead
+from sentinel_sql.monitor.session import Estimators, Monitor
+from sentinel_sql.schema import Schema
+
+FORMAT = "sentinel-monitor/1"
+MANIFEST = "manifest.json"
+ARRAYS = ("monitor.npz", "calibration.npz")
+
+HEADS: Mapping[str, Head[Any]] = {"linear": LinearHead()}
+"""The kinds of head that can be fitted and loaded, by name."""
+
+_MAPS = ("prefix_map", "delivery_map", "unanswerable_map")
+_AGAIN = "fit the monitor again with `sentinel fit`"
+
+
+def save(monitor: Monitor, folder: str | Path) -> None:
+    """Write a monitor; the folder appears whole or not at all, an older bundle in it is replaced.
+
+    Raises:
+        BundleError: the folder holds something else than a bundle, or can't be written.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / MANIFEST).is_file() and any(_listed(folder)):
+        raise BundleError(f"{folder} isn't empty and holds no monitor: choose another folder")
+    staged: Path | None = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staged = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        contents = dict(zip(ARRAYS, (_arrays(monitor), monitor.calibration), strict=True))
+        hashes = {name: _write(staged / name, _packed(it)) for name, it in contents.items()}
+        manifest = _sealed(_manifest(monitor) | {"files": hashes})
+        _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
+        retired = None
+        if folder.exists():
+            retired = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+            os.replace(folder, retired)
+        os.replace(staged, folder)
+        if retired is not None:
+            shutil.rmtree(retired)
+    except OSError as error:
+        raise BundleError(f"can't write the monitor to {folder}: {error.strerror}") from error
+    finally:
+        if staged is not None and staged.exists():
+            shutil.rmtree(staged, ignore_errors=True)
+
+
+def load(folder: str | Path) -> Monitor:
+    """Read a monitor that `save` wrote.
+
+    Raises:
+        BundleError: nothing there, damaged, or of another version.
+    """
+    folder = Path(folder)
+    manifest = _read_manifest(folder)
+    try:
+        arrays, calibration = (
+            _unpacked(_read(folder / name, manifest["files"][name])) for name in ARRAYS
+        )
+        head = HEADS[manifest["head"]]
+        chosen = manifest["delivery"]
+        estimators = Estimators(
+            head=head,
+            answerability=head.restore(_under(arrays, "answerability")),
+            correctness=head.restore(_under(arrays, "correctness")),
+            delivery=Delivery(
+                hybrid=FittedHybrid.restore(_under(arrays, "hybrid"))
+                if chosen["estimator"] == "hybrid"
+                else None,
+                auroc_head=chosen["auroc_head"],
+                auroc_hybrid=chosen["auroc_hybrid"],
+            ),
+            **{name: CalibrationMap(**_under(arrays, name)) for name in _MAPS},
+            schema=None if manifest["schema"] is None else Schema.from_json(manifest["schema"]),
+            clock=manifest["clock"],
+            commit_on_error=manifest["commit_on_error"],
+        )
+        return Monitor(
+            estimators=estimators,
+            agent=manifest["agent"],
+            thresholds=manifest["thresholds"],
+            calibration=calibration,
+            facts=manifest["facts"],
+        )
+    except BundleError:
+        raise
+    except (
+        InputError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        EOFError,
+        zipfile.BadZipFile,
+    ) as error:
+        raise BundleError(f"the monitor in {folder} is damaged: {_AGAIN}") from error
+
+
+def _manifest(monitor: Monitor) -> dict[str, Any]:
+    its = monitor.estimators
+    return {
+        "format": FORMAT,
+        "agent": monitor.agent,
+        "commit_on_error": its.commit_on_error,
+        "clock": its.clock,
+        "head": its.head.name,
+        "delivery": {
+            "estimator": its.delivery.name,
+            "auroc_head": its.delivery.auroc_head,
+            "auroc_hybrid": its.delivery.auroc_hybrid,
+        },
+        "thresholds": dict(monitor.thresholds),
+        "facts": dict(monitor.facts),
+        "feature_defaults": {name: feature.default for name, feature in FEATURES.items()},
+        "schema": None if its.schema is None else its.schema.to_json(),
+        "schema_sha256": None if its.schema is None else its.schema.sha256,
+    }
+
+
+def _arrays(monitor: Monitor) -> Arrays:
+    its = monitor.estimators
+    parts: dict[str, Arrays] = {
+        "answerability": its.answerability.arrays(),
+        "correctness": its.correctness.arrays(),
+        "hybrid": {} if its.delivery.hybrid is None else its.delivery.hybrid.arrays(),
+    }
+    for name in _MAPS:
+        map_: CalibrationMap = getattr(its, name)
+        parts[name] = {"scores": map_.scores, "confidences": map_.confidences}
+    return {f"{part}/{key}": it for part, arrays in parts.items() for key, it in arrays.items()}
+
+
+def _under(arrays: Arrays, part: str) -> dict[str, NDArray[Any]]:
+    start = f"{part}/"
+    return {key[len(start) :]: it for key, it in arrays.items() if key.startswith(start)}
+
+
+def _packed(arrays: Arrays) -> bytes:
+    sink = io.BytesIO()
+    np.savez_compressed(sink, allow_pickle=False, **arrays)
+    return sink.getvalue()
+
+
+def _unpacked(data: bytes) -> dict[str, NDArray[Any]]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _write(path: Path, data: bytes) -> str:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as sink:
+        sink.write(data)
+        sink.flush()
+        os.fsync(sink.fileno())
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read(path: Path, sha256: str) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BundleError(f"can't read {path}: {error.strerror}; {_AGAIN}") from error
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise BundleError(f"{path} is damaged: its content isn't what was saved; {_AGAIN}")
+    return data
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BundleError(f"{folder} holds no monitor: {MANIFEST}: {error.strerror}") from error
+    except ValueError as error:
+        raise BundleError(f"{path} is damaged: it isn't JSON; {_AGAIN}") from error
+    stated = manifest.get("format") if isinstance(manifest, dict) else None
+    if stated != FORMAT:
+        shown = str(stated)[:40]
+        raise BundleError(f"{path} is of format {shown}, this version reads {FORMAT}; {_AGAIN}")
+    if manifest.get("sha256") != _sealed(manifest)["sha256"]:
+        raise BundleError(f"{path} is damaged: its content isn't what was saved; {_AGAIN}")
+    return dict(manifest)
+
+
+def _sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    content = {key: it for key, it in manifest.items() if key != "sha256"}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return content | {"sha256": hashlib.sha256(canonical.encode()).hexdigest()}
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        raise BundleError(f"can't write the monitor to {folder}: {error.strerror}") from error

@@ -1,0 +1,163 @@
+"""Which literals of a query are grounded: said in the question or seen in an earlier result.
+
+A literal that appears in neither is the mark of an invented value. Ours, because the paper
+names the idea and not its edges:
+
+- Numbers are compared as numbers; `5`, `5.0` and `five` are one.
+- Text is folded to lower case and looked for as a whole; of a LIKE pattern each part between
+  its wildcards is.
+- A date is also grounded part by part (year, month, day, time), for a question says
+  `05/2100` where SQL says `2100-05-01`; the first and last day or month and the edges of a day
+  are bounds that follow from the wording.
+- `40s` also says 49, the end of the decade.
+- Exempt: the clock's constants, 0 and 1, factors between units of time, positions (LIMIT, OFFSET,
+  ORDER BY 2), strftime formats, date modifiers such as `-1 month`, names of the schema's tables
+  and columns, and the empty string: they are how a query is built, not what it asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[ t](\d{2}:\d{2})(?::\d{2})?)?)?)?")
+_MONTH_DAY = re.compile(r"(\d{2})-(\d{2})")
+_DECADE = re.compile(r"\b(\d*0)'?s\b")
+_TIME_FACTORS = frozenset({24.0, 60.0, 365.0, 365.25, 1440.0, 3600.0, 86400.0})
+_FORMAT = re.compile(r"(?:%[a-z]|[-:/ t.])+", re.IGNORECASE)
+_MODIFIER = re.compile(
+    r"start of (?:day|month|year)|weekday \d|unixepoch|localtime|utc|auto|now|subsec"
+    r"|[+-]?\s*\d+(?:\.\d+)? (?:second|minute|hour|day|month|year)s?"
+)
+_RESULT_HEAD = re.compile(r"\d+\+? rows x \d+ cols; sample ")
+_NUMBER_WORDS: Mapping[str, int] = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "once": 1, "twice": 2, "thrice": 3,
+}  # fmt: skip
+_MONTHS: Mapping[str, int] = {
+    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6,
+    "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
+}  # fmt: skip
+_POSITIONS = (exp.Limit, exp.Offset, exp.Ordered, exp.Group)
+_BOUND_MONTHS = frozenset({"01", "12"})
+_BOUND_DAYS = frozenset({"01", "28", "29", "30", "31"})
+_BOUND_TIMES = frozenset({"00:00", "23:59"})
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal worth grounding: folded text, whether it was written as a number or a pattern."""
+
+    text: str
+    number: bool = False
+    pattern: bool = False
+
+
+class Evidence:
+    """What question and earlier results have said. Adding a text costs that text only."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._numbers: set[float] = set()
+
+    def add(self, text: str) -> None:
+        """Take in the question, or the text of a result."""
+        folded = _folded(_RESULT_HEAD.sub("", text, count=1))
+        self._texts.append(folded)
+        self._numbers.update(float(number) for number in _NUMBER.findall(folded))
+        self._numbers.update(float(decade) + 9 for decade in _DECADE.findall(folded))
+        for word in re.findall(r"[a-z]+", folded):
+            if word in _NUMBER_WORDS:
+                self._numbers.add(_NUMBER_WORDS[word])
+            elif word[:3] in _MONTHS:
+                self._numbers.add(_MONTHS[word[:3]])
+
+    def grounds(self, literal: Literal) -> bool:
+        """Tell if the literal was said or seen."""
+        if literal.number:
+            return float(literal.text) in self._numbers
+        if literal.pattern:
+            return all(self._holds(part) for part in re.split("[%_]+", literal.text) if part)
+        return self._holds(literal.text)
+
+    def _holds(self, text: str) -> bool:
+        text = text.strip()
+        if _NUMBER.fullmatch(text):
+            return float(text) in self._numbers or self._says(text)
+        return self._says(text) or self._dates(text)
+
+    def _says(self, text: str) -> bool:
+        return any(text in said for said in self._texts)
+
+    def _dates(self, text: str) -> bool:
+        if match := _DATE.fullmatch(text):
+            year, month, day, time = match.groups()
+        elif match := _MONTH_DAY.fullmatch(text):
+            year, time = None, None
+            month, day = match.groups()
+        else:
+            return False
+        return (
+            (year is None or float(year) in self._numbers)
+            and (month is None or month in _BOUND_MONTHS or float(month) in self._numbers)
+            and (day is None or day in _BOUND_DAYS or float(day) in self._numbers)
+            and (time is None or time in _BOUND_TIMES or self._says(time))
+        )
+
+
+def literals_of(query: exp.Expr, *, clock: str | None, names: Collection[str]) -> list[Literal]:
+    """Return the literals of a query that need grounding, exempt ones left out.
+
+    Args:
+        query: the parsed query.
+        clock: the database's own current time, or None.
+        names: the schema's table and column names, in lower case.
+    """
+    constants = _clock_constants(clock)
+    found = []
+    for node in query.find_all(exp.Literal):
+        text = _folded(node.this)
+        parent = node.parent
+        if node.is_string:
+            pattern = isinstance(parent, exp.Like | exp.ILike | exp.Glob)
+            if not text or text in constants or text in names or _MODIFIER.fullmatch(text):
+                continue
+            if not pattern and _FORMAT.fullmatch(text):
+                continue
+            found.append(Literal(text, pattern=pattern))
+        elif _is_number(text):
+            value = float(text)
+            structural = value in (0.0, 1.0) or value in _TIME_FACTORS or text in constants
+            if not structural and not isinstance(parent, _POSITIONS):
+                found.append(Literal(text, number=True))
+    return found
+
+
+def ungrounded_fraction(literals: Iterable[Literal], evidence: Evidence) -> float:
+    """Return the share of literals that are grounded in nothing, in [0, 1]; 0 of none."""
+    verdicts = [evidence.grounds(literal) for literal in literals]
+    return verdicts.count(False) / len(verdicts) if verdicts else 0.0
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _clock_constants(clock: str | None) -> frozenset[str]:
+    if not clock:
+        return frozenset()
+    date, _, time = clock.lower().partition(" ")
+    parts = {clock.lower(), date, date[:7], date[:4], time, time[:5], f"{date} {time[:5]}"}
+    return frozenset(parts - {""})

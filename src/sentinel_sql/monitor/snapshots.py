@@ -1,0 +1,70 @@
+"""From recorded runs to snapshots: every prefix of a run, read once for all folds and heads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sentinel_sql.monitor.features import FeatureState
+from sentinel_sql.monitor.head import Bools, FittedHead, Floats, Head
+from sentinel_sql.monitor.references import Keys
+from sentinel_sql.trajectory.record import Trajectory, commitment
+from sentinel_sql.trajectory.render import SCORING_TOKENS, TRAINING_TOKENS, Commitment
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadRun:
+    """One run as a head and the features see it.
+
+    Attributes:
+        training: T + 1 head inputs, t = 0 … T, cut to the training limit.
+        scoring: the same cut to the scoring limit; where a prefix is shorter than both, the
+            two are one object.
+        features: the ten features of the terminal prefix, shape (10,).
+        committed: what the terminal prefix commits to; None where the run hit the step cap.
+    """
+
+    training: tuple[Any, ...]
+    scoring: tuple[Any, ...]
+    features: Floats
+    committed: Commitment | None
+
+
+def read_run(
+    trajectory: Trajectory, *, head: Head[Any], keys: Keys | None, clock: str | None
+) -> ReadRun:
+    """Read a recorded run step by step, as a live session would."""
+    question = trajectory.question
+    reading = head.read(question)
+    state = FeatureState(question, keys, question.clock or clock)
+    training, scoring = [reading.snapshot(TRAINING_TOKENS)], [reading.snapshot(SCORING_TOKENS)]
+    committed: Commitment | None = None
+    for step in trajectory.steps:
+        committed = commitment(step, commit_on_error=trajectory.agent.commit_on_error)
+        reading.observe(step, committed)
+        state.observe(step, committed)
+        training.append(reading.snapshot(TRAINING_TOKENS))
+        scoring.append(reading.snapshot(SCORING_TOKENS))
+    return ReadRun(
+        training=tuple(training),
+        scoring=tuple(scoring),
+        features=state.vector(),
+        committed=committed,
+    )
+
+
+def fit_head(
+    head: Head[Any], runs: Sequence[ReadRun], targets: Bools, *, seed: int
+) -> FittedHead[Any]:
+    """Fit a head on all snapshots of the runs, each labelled with its run's target, shape (n,)."""
+    sizes = [len(run.training) for run in runs]
+    inputs = [snapshot for run in runs for snapshot in run.training]
+    return head.fit(inputs, np.repeat(targets, sizes), seed=seed)
+
+
+def score_prefixes(head: FittedHead[Any], runs: Iterable[ReadRun]) -> Floats:
+    """Score every prefix of the runs, concatenated in their order, shape (P,)."""
+    return head.score([snapshot for run in runs for snapshot in run.scoring])

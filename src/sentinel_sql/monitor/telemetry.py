@@ -1,0 +1,43 @@
+"""Telemetry features: how sure the model was of its own tokens (paper appendix I)."""
+
+from __future__ import annotations
+
+import math
+
+from sentinel_sql.trajectory.record import Step
+
+
+class TelemetryState:
+    """Running means and extremes over steps. Values that aren't finite are passed over."""
+
+    def __init__(self) -> None:
+        self._logprob_means: list[float] = []
+        self._entropy_means: list[float] = []
+        self._lowest: float | None = None
+        self._highest: float | None = None
+
+    def observe(self, step: Step) -> None:
+        """Take in one more step."""
+        if step.telemetry is None:
+            return
+        logprobs = [value for value in step.telemetry.logprobs if math.isfinite(value)]
+        entropies = [value for value in step.telemetry.entropies if math.isfinite(value)]
+        if logprobs:
+            self._logprob_means.append(math.fsum(logprobs) / len(logprobs))
+            self._lowest = min([*logprobs, *([] if self._lowest is None else [self._lowest])])
+        if entropies:
+            self._entropy_means.append(math.fsum(entropies) / len(entropies))
+            self._highest = max([*entropies, *([] if self._highest is None else [self._highest])])
+
+    def values(self) -> dict[str, float | None]:
+        """Return the features, None where nothing was observed."""
+        return {
+            "lp_mean": _mean(self._logprob_means),
+            "lp_min": self._lowest,
+            "ent_mean": _mean(self._entropy_means),
+            "ent_max": self._highest,
+        }
+
+
+def _mean(values: list[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

@@ -1,0 +1,304 @@
+"""Fitting a monitor: heads on the train pool, maps and thresholds on the calibration pool.
+
+The held-out pool is never read beyond its question ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from sentinel_sql.decision.payoff import STAKES_OF_RECORD
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.thresholds import freeze
+from sentinel_sql.errors import CannotFitError, InputError, StoreError
+from sentinel_sql.labels.record import Label, LabelsHeader
+from sentinel_sql.monitor.bundle import HEADS
+from sentinel_sql.monitor.calibration import fit_map
+from sentinel_sql.monitor.crossfit import assign_folds, out_of_fold
+from sentinel_sql.monitor.grounding import keys_of
+from sentinel_sql.monitor.head import Bools, Floats, Ints
+from sentinel_sql.monitor.hybrid import (
+    choose_delivery,
+    fit_hybrid,
+    hybrid_inputs,
+)
+from sentinel_sql.monitor.session import Estimators, Monitor
+from sentinel_sql.monitor.snapshots import ReadRun, fit_head, read_run, score_prefixes
+from sentinel_sql.pipeline.scoring import label_of, prefix_scores
+from sentinel_sql.questions.pools import PoolName, Pools
+from sentinel_sql.trajectory.record import AgentInfo, Trajectory
+
+FEWEST = 5
+"""Runs of each class without which nothing is fitted (ours: below it a figure is a coincidence)."""
+
+OnProgress = Callable[[int, int], None]
+"""Is told how many stages are done, and of how many."""
+
+STAGES = 5
+
+
+def fit(
+    trajectories: Iterable[Trajectory],
+    pools: Pools,
+    labels: Mapping[str, Label],
+    header: LabelsHeader,
+    *,
+    head: str = "linear",
+    seed: int = 42,
+    stakes: Sequence[float] = STAKES_OF_RECORD,
+    on_progress: OnProgress = lambda done, total: None,  # noqa: ARG005
+) -> Monitor:
+    """Fit a monitor on the runs of one agent, frozen on the calibration pool.
+
+    Args:
+        trajectories: the store's runs; those of the held-out pool are passed over.
+        pools: the manifest; every run's question must be in it.
+        labels: by run id.
+        header: of the labels file: judge, clock, schema. A schema without tables leaves
+            failed_refs and bad_joins at their defaults, and the monitor's facts say so.
+        head: a kind of head, a name of `HEADS`.
+        seed: of folds, heads and hybrid; equal inputs and seeds give equal monitors.
+        stakes: the λ to freeze an early stop for.
+        on_progress: is told each stage.
+
+    Raises:
+        InputError: an unknown kind of head.
+        PoolsError: a run whose question the manifest doesn't know.
+        StoreError: runs of several agents, one run twice, or a run that contradicts itself.
+        LabelsError: runs without labels, or labels of other runs.
+        CannotFitError: a pool with too few runs of a class.
+    """
+    if head not in HEADS:
+        raise InputError(f"there is no head called {head!r}: choose one of {', '.join(HEADS)}")
+    kind = HEADS[head]
+    schema = header.schema if header.schema.tables else None
+    agent, by_pool = _sorted_by_pool(trajectories, pools)
+    train, calibration = (
+        _Pool.read(
+            by_pool[name],
+            labels=labels,
+            pools=pools,
+            reader=lambda run: read_run(run, head=kind, keys=keys_of(schema), clock=header.clock),
+        )
+        for name in ("train", "calibration")
+    )
+    _require_classes(train, calibration)
+    on_progress(1, STAGES)
+
+    folds = assign_folds(
+        templates=train.templates,
+        strata=train.answerable + 2 * train.answered + 4 * train.correct,
+        needed=(train.answerable, ~train.answerable, train.correct, train.judged & ~train.correct),
+        seed=seed,
+    )
+    everyone = np.ones(len(train.runs), np.bool_)
+    unanswerable_oof, correct_oof = (
+        out_of_fold(kind, train.runs, targets=targets, trained_on=on, folds=folds, seed=seed)
+        for targets, on in ((~train.answerable, everyone), (train.correct, train.judged))
+    )
+    on_progress(2, STAGES)
+
+    answerability, correctness = (
+        fit_head(
+            kind,
+            [run for run, kept in zip(train.runs, on, strict=True) if kept],
+            targets[on],
+            seed=seed,
+        )
+        for targets, on in ((~train.answerable, everyone), (train.correct, train.judged))
+    )
+    hybrid = fit_hybrid(
+        hybrid_inputs(correct_oof[train.last], train.features)[train.answered],
+        train.correct[train.answered],
+        seed=seed,
+    )
+    on_progress(3, STAGES)
+
+    answered = calibration.answered
+    unanswerable = score_prefixes(answerability, calibration.runs)
+    correct = score_prefixes(correctness, calibration.runs)
+    at_delivery = correct[calibration.last][answered]
+    features = calibration.features[answered]
+    delivery = choose_delivery(
+        hybrid,
+        correctness=at_delivery,
+        features=features,
+        correct=calibration.correct[answered],
+    )
+    estimators = Estimators(
+        head=kind,
+        answerability=answerability,
+        correctness=correctness,
+        delivery=delivery,
+        prefix_map=fit_map(correct, np.repeat(calibration.correct, calibration.sizes)),
+        delivery_map=fit_map(delivery.score(at_delivery, features), calibration.correct[answered]),
+        unanswerable_map=fit_map(
+            unanswerable[calibration.last][answered], ~calibration.answerable[answered]
+        ),
+        schema=schema,
+        clock=header.clock,
+        commit_on_error=agent.commit_on_error,
+    )
+    on_progress(4, STAGES)
+
+    scores = prefix_scores(estimators, by_pool["calibration"], pools=pools, labels=labels)
+    thresholds = freeze(scores, stakes=stakes)
+    on_progress(5, STAGES)
+    return Monitor(
+        estimators=estimators,
+        agent=agent.fingerprint,
+        thresholds=thresholds.to_json(),
+        calibration=_columns(scores),
+        facts={
+            "judge": header.judge,
+            "mode": header.mode,
+            "database": header.database,
+            "seed": seed,
+            "pools_sha256": pools.sha256,
+            "schema_known": schema is not None,
+            "versions": {name: version(name) for name in ("sentinel-sql", "numpy", "scikit-learn")},
+            "runs": {name: len(by_pool[name]) for name in ("train", "calibration")},
+            "folds": int(folds.max()) + 1,
+            "train_auroc_out_of_fold": train.aurocs(unanswerable_oof, correct_oof),
+            "calibration_auroc": calibration.aurocs(unanswerable, correct),
+        },
+    )
+
+
+def calibration_scores(monitor: Monitor) -> PrefixScores:
+    """Return the calibration pool's columns, from which thresholds for any stakes follow."""
+    columns: dict[str, Any] = dict(monitor.calibration)
+    for name in ("question_ids", "templates"):
+        columns[name] = tuple(columns[name].tolist())
+    return PrefixScores(**columns)
+
+
+def _columns(scores: PrefixScores) -> Mapping[str, NDArray[Any]]:
+    columns = {field.name: np.asarray(getattr(scores, field.name)) for field in fields(scores)}
+    # A template may be a query's text; a bundle keeps only which runs share one.
+    hashed = [sha256(name.encode()).hexdigest()[:16] for name in scores.templates]
+    return columns | {"templates": np.array(hashed)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pool:
+    """The read runs of one pool, n in all, with their labels in columns."""
+
+    runs: list[ReadRun]
+    templates: list[str]
+    answerable: Bools
+    correct: Bools
+
+    @classmethod
+    def read(
+        cls,
+        trajectories: Iterable[Trajectory],
+        *,
+        labels: Mapping[str, Label],
+        pools: Pools,
+        reader: Callable[[Trajectory], ReadRun],
+    ) -> _Pool:
+        runs: list[ReadRun] = []
+        templates: list[str] = []
+        found: list[Label] = []
+        for trajectory in trajectories:
+            found.append(label_of(trajectory, labels))
+            templates.append(pools.template_of(trajectory.question.id))
+            runs.append(reader(trajectory))
+        return cls(
+            runs=runs,
+            templates=templates,
+            answerable=np.array([label.answerable for label in found], np.bool_),
+            correct=np.array([label.correct is True for label in found], np.bool_),
+        )
+
+    @property
+    def answered(self) -> Bools:
+        return np.array([run.committed == "answer" for run in self.runs], np.bool_)
+
+    @property
+    def judged(self) -> Bools:
+        return self.answered & self.answerable
+
+    @property
+    def features(self) -> Floats:
+        return np.array([run.features for run in self.runs])
+
+    @property
+    def sizes(self) -> Ints:
+        return np.array([len(run.scoring) for run in self.runs], np.int64)
+
+    @property
+    def last(self) -> Ints:
+        return np.cumsum(self.sizes) - 1
+
+    def aurocs(self, unanswerable: Floats, correct: Floats) -> dict[str, float | None]:
+        last, on = self.last, self.judged
+        return {
+            "answerability": _auroc(~self.answerable, unanswerable[last]),
+            "answerability_at_0": _auroc(~self.answerable, unanswerable[last - self.sizes + 1]),
+            "correctness": _auroc(self.correct[on], correct[last][on]),
+        }
+
+
+def _auroc(targets: Bools, scores: Floats) -> float | None:
+    return float(roc_auc_score(targets, scores)) if 0 < targets.sum() < len(targets) else None
+
+
+def _sorted_by_pool(
+    trajectories: Iterable[Trajectory], pools: Pools
+) -> tuple[AgentInfo, Mapping[PoolName, list[Trajectory]]]:
+    by_pool: dict[PoolName, list[Trajectory]] = {"train": [], "calibration": []}
+    agents: dict[str, AgentInfo] = {}
+    seen: set[str] = set()
+    unknown: list[str] = []
+    for trajectory in trajectories:
+        name = trajectory.question.id
+        agents[trajectory.agent.fingerprint] = trajectory.agent
+        if name in seen:
+            raise StoreError(f"run {name} is in the store twice: give each run its own id")
+        seen.add(name)
+        if name not in pools:
+            unknown.append(name)
+        elif (pool := pools.pool_of(name)) in by_pool:
+            by_pool[pool].append(trajectory)
+    pools.require(unknown)
+    if len(agents) > 1:
+        raise StoreError(
+            f"the store holds runs of {len(agents)} agents ({'; '.join(sorted(agents))}): "
+            "a monitor knows one agent, so keep one store for each"
+        )
+    if not agents:
+        raise StoreError("the store holds no run: collect or import some first")
+    return next(iter(agents.values())), by_pool
+
+
+def _require_classes(train: _Pool, calibration: _Pool) -> None:
+    judged, delivered = train.judged, calibration.answered
+    for pool, needs in {
+        "train": {
+            "answerable": train.answerable,
+            "unanswerable": ~train.answerable,
+            "correctly answered": train.correct,
+            "wrongly answered": judged & ~train.correct,
+        },
+        "calibration": {
+            "correctly answered": calibration.correct,
+            "wrongly answered": delivered & ~calibration.correct,
+        },
+    }.items():
+        counts = {name: int(mask.sum()) for name, mask in needs.items()}
+        if min(counts.values()) < FEWEST:
+            told = ", ".join(f"{count} {name}" for name, count in counts.items())
+            raise CannotFitError(
+                f"the {pool} pool has too few runs of a kind ({told}; {FEWEST} of each are "
+                "needed): collect more runs, or make pools with other shares"
+            )
