@@ -26,7 +26,7 @@ class Limits:
     cell: int = 100_000
     """Characters or bytes of one cell that are kept."""
     total: int = 64_000_000
-    """Characters and bytes of one result that are kept, over all cells."""
+    """Bytes of memory that one result may take, over all cells."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,13 +34,15 @@ class ExecutionResult:
     """What one statement gave back.
 
     `rows` holds at most `Limits.rows` rows; `truncated` says that more was there or that a cell
-    was cut. `error` is the database's own words in one line, or why the statement was refused.
+    was cut, `cells_cut` that a cell was. `error` is the database's own words in one line, or
+    why the statement was refused.
     """
 
     kind: ResultKind
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Cell, ...], ...] = ()
     truncated: bool = False
+    cells_cut: bool = False
     error: str | None = None
     seconds: float = 0.0
 
