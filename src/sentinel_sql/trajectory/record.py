@@ -6,7 +6,7 @@ never change; keys that this version doesn't know are kept and written back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal, Self
 
@@ -163,6 +163,14 @@ def commitment(step: Step, *, commit_on_error: bool) -> Literal["answer", "abste
     if step.observation.kind in ("rows", "empty") or commit_on_error:
         return "answer"
     return None
+
+
+def outcome_of(steps: Sequence[Step], *, commit_on_error: bool) -> Outcome:
+    """Tell how a run of these steps ended on its own: by its last step, or at the cap."""
+    committed = commitment(steps[-1], commit_on_error=commit_on_error) if steps else None
+    if committed == "answer":
+        return Outcome(kind="answered", final_sql=steps[-1].sql)
+    return Outcome(kind="abstained" if committed == "abstention" else "cap")
 
 
 class Trajectory(Record):

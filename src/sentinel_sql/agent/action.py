@@ -1,0 +1,140 @@
+"""Reads one action out of a model's reply, whatever small models write around it.
+
+The form asked for is `THOUGHT: …` and then one of `SQL: …`, `FINAL_SQL: …`, `FINAL: null`, with
+an optional line `BEST_SO_FAR: …`. The first action of a reply counts; what follows it is cut.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sentinel_sql.agent.sql_text import looks_like_sql, take_sql
+from sentinel_sql.trajectory.record import Action as ActionKind
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Action:
+    """What a reply asks for.
+
+    `sql` stands for the kinds `sql` and `final_sql` only. Its string literals are those of the
+    reply, byte for byte; around them, typographic quotes that delimit a literal become plain.
+    """
+
+    kind: ActionKind
+    thought: str | None = None
+    sql: str | None = None
+    best_so_far: str | None = None
+
+
+_THINK = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+
+# Markdown that small models put around a tag: bullets, headings, quotes, bold, numbers, fences.
+_BEFORE = (
+    r"^[ \t>*_#\-`]*+(?:\d++[.)][ \t]*+)?(?:STEP[ \t]*+\d++[ \t:.\-]*+)?[*_`]*+"
+    r"(?:ACTION[ \t]*+:[ \t]*+)?"
+)
+_NAMES = (
+    r"(?:(?P<thought>THOUGHTS?|THINK(?:ING)?|REASON(?:ING)?)"
+    r"|(?P<best>BEST[ _\\\-]*SO[ _\\\-]*FAR(?:[ _\\\-]*(?:SQL|QUERY))?)"
+    r"|(?P<final>FINAL(?:[ _\\\-]*(?:SQL|QUERY|ANSWER))*)"
+    r"|(?P<sql>(?:EXPLORATORY[ _\\\-]*)?(?:SQL(?:ITE)?(?:[ _\\\-]*QUERY)?|QUERY))"
+    r"|(?P<heard>OBSERVATIONS?|RESULTS?|OUTPUT|RESPONSE|QUESTION|USER|STEP[ \t]*\d+))"
+)
+_TAG = re.compile(
+    _BEFORE + _NAMES + r"(?:[*_`]*[ \t]*:(?!:)[*_`]*"  # the colon, bold or not
+    r"|[*_`]*[ \t]*(?=\n\s*```)"  # a heading over a fence
+    r"|(?<=L)[ \t]+(?=(?:SELECT|WITH)\b))",  # FINAL_SQL SELECT …, the colon forgotten
+    re.IGNORECASE | re.MULTILINE,
+)
+# A tag in the middle of a line, told from prose by its capitals and by what follows it.
+_INLINE = re.compile(
+    r"(?<=[ \t.;,*`])(?:(?P<final>FINAL(?:_SQL)?)|(?P<sql>SQL)):[ \t]*"
+    r"(?=(?:SELECT|WITH)\b|(?i:null)[.`*]*[ \t]*$)",
+    re.MULTILINE,
+)
+_NULL = re.compile(
+    r"""["'`*_(<\s]*+(?:null|none|nil|n/a)\b["'`*_)>.;!]*+[ \t]*+"""
+    r"""(?:$|\n|[(,:–—-]|because\b|since\b|as\b)""",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"^[ \t]*```[ \t]*\w*[ \t]*$", re.MULTILINE)
+# SELECT alone tells little in prose ("Select the patients…"), so capitals or all-lower only.
+_BARE_SQL = re.compile(
+    r"^[ \t`]*(?=(?:SELECT|select)\s|(?:WITH|with)\s+(?:(?i:RECURSIVE)\s+)?\w+\s*(?:\([^)]*\)\s*)?"
+    r"(?i:AS)\s*(?:(?i:NOT\s+)?(?i:MATERIALIZED)\s*)?\()",
+    re.MULTILINE,
+)
+
+
+def parse_reply(text: str) -> Action:
+    """Return the first action of a reply; kind `invalid` where there is none. Never raises.
+
+    SQL without any tag counts as exploratory, so that nothing is committed that the model
+    didn't call final; the last such query counts, since the ones before it are deliberation.
+    """
+    text = _THINK.sub("", text.replace("\r\n", "\n"), count=1)
+    kind: ActionKind | None = None
+    sql: str | None = None
+    best: str | None = None
+    thought_parts: list[str] = []
+    position = 0
+    in_thought = True
+    while True:
+        tag = _next_tag(text, position)
+        before = text[position : tag.start() if tag else len(text)]
+        if kind is None and in_thought:
+            thought_parts.append(before)
+        if tag is None:
+            break
+        position = tag.end()
+        name = tag.lastgroup
+        if name in ("sql", "final", "best"):
+            in_thought = False
+            found, end = take_sql(text, position, _TAG)
+            null = found is None and _NULL.match(text, position)
+            if found is not None:
+                position = end
+            if name == "best":
+                best = best or found
+            elif kind is None and found is not None:
+                kind, sql = ("final_sql" if name == "final" else "sql"), found
+            elif kind is None and null and name == "final":
+                kind = "final_null"
+        elif name == "heard":
+            if kind is not None:
+                break
+            in_thought = False
+        else:
+            if kind is not None:
+                break
+            in_thought = True
+    if kind is None:
+        return _untagged(text, best)
+    return Action(kind=kind, thought=_tidy(thought_parts), sql=sql, best_so_far=best)
+
+
+def _next_tag(text: str, position: int) -> re.Match[str] | None:
+    """Return the next tag: at the start of a line, or within one where it can't be prose."""
+    tag = _TAG.search(text, position)
+    return _INLINE.search(text, position, tag.start() if tag else len(text)) or tag
+
+
+def _untagged(text: str, best: str | None) -> Action:
+    last: tuple[int, str] | None = None
+    position = 0
+    while start := _BARE_SQL.search(text, position):
+        sql, end = take_sql(text, start.end(), _TAG)
+        if sql is not None and looks_like_sql(sql):
+            last = (start.start(), sql)
+        position = max(end, start.end() + 1)
+    if last is None:
+        return Action(kind="invalid", thought=_tidy([text]), best_so_far=best)
+    thought = _tidy([text[: last[0]]])
+    return Action(kind="sql", thought=thought, sql=last[1], best_so_far=best)
+
+
+def _tidy(parts: list[str]) -> str | None:
+    """Join the thought's pieces without tags, fences and markdown around them."""
+    kept = (_FENCE.sub("", _TAG.sub("", part)).strip().strip("*`").strip() for part in parts)
+    return "\n".join(part for part in kept if part) or None

@@ -1,0 +1,85 @@
+"""Worked examples made from a schema alone, so that every database gets fitting ones.
+
+They show the form of a run, and that a stored spelling is looked up before it is used. No row of
+the database is read for them.
+"""
+
+from __future__ import annotations
+
+from sentinel_sql.schema import Schema
+
+_TELLING_NAMES = ("title", "label", "name", "drug", "description", "type", "category")
+_TEXT_TYPES = ("char", "text", "string", "clob")
+_TIME_TYPES = ("time", "date")
+# Asked for in the example of an unanswerable question; the first that no column name holds.
+_ABSENT = (("phone number", "phone"), ("shoe size", "shoe"), ("favourite colour", "colo"))
+
+
+def worked_examples(schema: Schema, clock: str) -> tuple[str, ...]:
+    """Return up to four examples: look first, join, relative time, nothing to answer from."""
+    found = (_look_first(schema), _join(schema), _this_year(schema, clock), _absent(schema))
+    return tuple(example for example in found if example is not None)
+
+
+def _look_first(schema: Schema) -> str | None:
+    place = _text_column(schema)
+    if place is None:
+        return None
+    table, column = place
+    return f"""\
+QUESTION: How many rows of {table} have the {column} sample b?
+THOUGHT: The stored spelling is unknown; look first.
+SQL: SELECT DISTINCT {column} FROM {table} WHERE {column} LIKE '%sample%' LIMIT 5
+RESULT: 2 rows x 1 cols; sample [['sample a, old'], ['sample b, new']]
+THOUGHT: It is stored as 'sample b, new'.
+FINAL_SQL: SELECT COUNT(*) FROM {table} WHERE {column} = 'sample b, new'"""  # noqa: S608 (words for a model; nothing runs them)
+
+
+def _join(schema: Schema) -> str | None:
+    place = _text_column(schema)
+    for key in schema.foreign_keys:
+        if place is not None and place[0] == key.to_table and key.table != key.to_table:
+            table, column = place
+            return f"""\
+QUESTION: How many rows of {key.table} belong to the {column} sample b, new?
+THOUGHT: {key.table} refers to {table} by {key.column}.
+FINAL_SQL: SELECT COUNT(*) FROM {key.table} WHERE {key.column} IN \
+(SELECT {key.to_column} FROM {table} WHERE {column} = 'sample b, new')"""  # noqa: S608
+    return None
+
+
+def _this_year(schema: Schema, clock: str) -> str | None:
+    for table, columns in schema.tables.items():
+        for column, kind in columns.items():
+            if any(word in kind.lower() for word in _TIME_TYPES):
+                return f"""\
+QUESTION: When was the first {column} in {table} this year?
+THOUGHT: This year is {clock[:4]}, by the database's time.
+FINAL_SQL: SELECT MIN({column}) FROM {table} WHERE {column} >= '{clock[:4]}-01-01'"""  # noqa: S608
+    return None
+
+
+def _absent(schema: Schema) -> str | None:
+    columns = " ".join(column for table in schema.tables.values() for column in table)
+    for asked, word in _ABSENT:
+        if word not in columns:
+            return f"""\
+QUESTION: What is the {asked} of the person seen last?
+THOUGHT: No table holds a {asked}.
+FINAL: null"""
+    return None
+
+
+def _text_column(schema: Schema) -> tuple[str, str] | None:
+    """Return a text column, of a table that others refer to and with a telling name if any."""
+    referred = {key.to_table for key in schema.foreign_keys}
+    best: tuple[int, str, str] | None = None
+    for table, columns in schema.tables.items():
+        for column, kind in columns.items():
+            if not any(word in kind.lower() for word in _TEXT_TYPES) or column.endswith("id"):
+                continue
+            telling = [at for at, word in enumerate(_TELLING_NAMES) if word in column]
+            rank = (telling[0] if telling else len(_TELLING_NAMES)) - 20 * (table in referred)
+            if best is None or rank < best[0]:
+                best = (rank, table, column)
+    return best[1:] if best else None

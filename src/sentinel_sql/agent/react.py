@@ -1,0 +1,184 @@
+"""The agent: a loop of thought, query and result that yields one `Step` a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from sentinel_sql.agent.action import Action, parse_reply
+from sentinel_sql.agent.model import ChatModel, Message, Reply
+from sentinel_sql.agent.prompt import Prompt
+from sentinel_sql.database.executor import Database, ExecutionResult, summarize
+from sentinel_sql.trajectory.record import (
+    AgentInfo,
+    AskedQuestion,
+    Observation,
+    Seconds,
+    Step,
+    Telemetry,
+    Trajectory,
+    Usage,
+    commitment,
+    outcome_of,
+)
+
+MAX_STEPS = 8
+"""Cap of a run (paper, section on the agents)."""
+
+REMINDER = (
+    "no valid action found. Answer with one of: SQL: <query> | FINAL_SQL: <query> | FINAL: null"
+)
+_LAST_TURN = "\nThis is your last turn: answer with FINAL_SQL: <query> or FINAL: null."
+_REPEATED = "\nYou have sent this very query before. Send another one, or end."
+_REPLY_SHOWN = 600
+"""Characters of an invalid reply that are shown back to the model, ours: chatter isn't fed on."""
+
+
+class Asked(Protocol):
+    """All that an agent is told of a question; `Question` and `AskedQuestion` both fit."""
+
+    @property
+    def id(self) -> str:
+        """The question's id."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The question in words."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReactAgent:
+    """An agent of one action a turn. It keeps nothing between runs: any thread may use it.
+
+    Attributes:
+        model: who writes the turns.
+        database: where the queries run.
+        prompt: the system prompt.
+        max_steps: turns after which a run without commitment ends, ≥ 1.
+        commit_on_error: whether a final SQL that the database can't execute ends the run; off,
+            the agent is shown the error and goes on (ours).
+        name: the agent's name in its trajectories.
+    """
+
+    model: ChatModel
+    database: Database
+    prompt: Prompt
+    max_steps: int = MAX_STEPS
+    commit_on_error: bool = False
+    name: str = "react"
+
+    @property
+    def info(self) -> AgentInfo:
+        """What tells this agent from another."""
+        return AgentInfo(
+            name=self.name,
+            model=self.model.name,
+            prompt_sha256=self.prompt.sha256,
+            max_steps=self.max_steps,
+            temperature=self.model.temperature,
+            commit_on_error=self.commit_on_error,
+        )
+
+    def steps(self, question: Asked) -> Iterator[Step]:
+        """Run, and yield each step as it is done; ends at a commitment or at the cap.
+
+        Raises:
+            EndpointError: the model can't be reached; the run is void then.
+        """
+        messages: list[Message] = [
+            {"role": "system", "content": self.prompt.system},
+            {"role": "user", "content": f"QUESTION: {question.text}"},
+        ]
+        sent: set[str] = set()
+        for index in range(1, self.max_steps + 1):
+            reply = self.model.complete(messages)
+            action = parse_reply(reply.text)
+            step = self._step(index, reply, action)
+            yield step
+            if commitment(step, commit_on_error=self.commit_on_error) is not None:
+                return
+            heard = f"RESULT: {step.observation.text}"
+            if action.sql is not None and action.sql in sent:
+                heard += _REPEATED
+            if index == self.max_steps - 1:
+                heard += _LAST_TURN
+            sent.update([action.sql] if action.sql else [])
+            messages += [
+                {"role": "assistant", "content": _said(reply, action)},
+                {"role": "user", "content": heard},
+            ]
+
+    def run(self, question: Asked) -> Trajectory:
+        """Run to the end.
+
+        Raises:
+            EndpointError: the model can't be reached; the run is void then.
+        """
+        return finished(self.info, question, self.database, self.steps(question))
+
+    def _step(self, index: int, reply: Reply, action: Action) -> Step:
+        sql_seconds: float | None = None
+        if action.sql is not None:
+            result = self.database.execute(action.sql)
+            observation = observe(result)
+            sql_seconds = result.seconds
+        elif action.kind == "final_null":
+            observation = Observation(kind="none")
+        else:
+            observation = Observation(kind="reminder", text=REMINDER)
+        telemetry = None
+        if reply.logprobs is not None:
+            telemetry = Telemetry(logprobs=reply.logprobs, entropies=reply.entropies or ())
+        return Step(
+            index=index,
+            thought=action.thought,
+            action=action.kind,
+            sql=action.sql,
+            best_so_far=action.best_so_far,
+            observation=observation,
+            usage=Usage(
+                prompt_tokens=reply.prompt_tokens, completion_tokens=reply.completion_tokens
+            ),
+            telemetry=telemetry,
+            seconds=Seconds(model=reply.seconds, sql=sql_seconds),
+            reply=reply.text,
+        )
+
+
+def observe(result: ExecutionResult) -> Observation:
+    """Return what an execution showed, as agent and monitor are both shown it."""
+    ran = result.kind in ("rows", "empty")
+    return Observation(
+        kind=result.kind,
+        rows=len(result.rows) if ran else None,
+        columns=len(result.columns) if ran else None,
+        truncated=result.truncated,
+        error=result.error,
+        text=summarize(result),
+    )
+
+
+def finished(
+    agent: AgentInfo, question: Asked, database: Database, steps: Iterable[Step]
+) -> Trajectory:
+    """Return the run that these steps make, its outcome told by the last of them."""
+    taken = tuple(steps)
+    return Trajectory(
+        question=AskedQuestion(
+            id=question.id, text=question.text, database=database.name, clock=database.clock
+        ),
+        agent=agent,
+        steps=taken,
+        outcome=outcome_of(taken, commit_on_error=agent.commit_on_error),
+    )
+
+
+def _said(reply: Reply, action: Action) -> str:
+    """Return the turn as the rules want it, so that invented results aren't fed back."""
+    if action.kind == "invalid" or action.sql is None:
+        return reply.text[:_REPLY_SHOWN] or "(nothing)"
+    tag = "SQL" if action.kind == "sql" else "FINAL_SQL"
+    return f"THOUGHT: {action.thought or ''}\n{tag}: {action.sql}"
