@@ -6,10 +6,14 @@ rows of run i are `offsets[i] : offsets[i + 1]`, its prefixes t = 0 … T_i in o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sentinel_sql.errors import BundleError
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -65,3 +69,37 @@ class PrefixScores:
     def steps(self) -> Ints:
         """Steps T_i of every run, shape (N,)."""
         return np.diff(self.offsets) - 1
+
+    def to_columns(self) -> dict[str, NDArray[Any]]:
+        """Return every column by name as a plain array, as a bundle keeps them."""
+        columns = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        return columns | {name: columns[name].astype(np.str_) for name in _TEXTS}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, NDArray[Any]]) -> Self:
+        """Read what `to_columns` gave.
+
+        Raises:
+            BundleError: a column is missing, or their lengths don't fit together.
+        """
+        try:
+            held: dict[str, Any] = {field.name: columns[field.name] for field in fields(cls)}
+        except KeyError as error:
+            raise BundleError(
+                f"the calibration columns lack {error}: fit the monitor again with `sentinel fit`"
+            ) from error
+        runs, prefixes = len(held["question_ids"]), len(held["p_answerable"])
+        lengths = {name: prefixes if name in _PER_PREFIX else runs for name in held}
+        lengths["offsets"] = runs + 1
+        if any(held[name].shape != (length,) for name, length in lengths.items()) or (
+            int(held["offsets"][-1]) != prefixes
+        ):
+            raise BundleError(
+                "the calibration columns don't fit together: fit the monitor again with "
+                "`sentinel fit`"
+            )
+        return cls(**held | {name: tuple(held[name].tolist()) for name in _TEXTS})
+
+
+_TEXTS = ("question_ids", "templates")
+_PER_PREFIX = frozenset({"p_answerable", "p_correct", "raw_correct", "tokens", "seconds"})

@@ -1,0 +1,310 @@
+"""Evaluating a frozen monitor: score one pool, replay every system, gather the exhibits.
+
+Evaluating on the held-out pool spends it, and is written down beside the bundle before any
+figure is shown. It may be spent again; the count stands in the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sentinel_sql.decision.payoff import STAKES_OF_RECORD
+from sentinel_sql.decision.policy import Policy
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.errors import BundleError, LabelsError, PoolsError, StoreError
+from sentinel_sql.evaluation.bootstrap import SEED
+from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
+from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.bundle import MANIFEST
+from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.pipeline.scoring import prefix_scores
+from sentinel_sql.questions.pools import PoolName, Pools
+from sentinel_sql.questions.record import question_id_of
+from sentinel_sql.schema import Schema
+from sentinel_sql.trajectory.codec import encode
+from sentinel_sql.trajectory.record import Trajectory
+
+FORMAT = "sentinel-evaluation/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What a monitor is worth on one pool.
+
+    Attributes:
+        pool: which one; only `heldout` is spent by this.
+        scores: the pool's columns, from which every exhibit is made.
+        thresholds: of the monitor.
+        stakes: the λ shown.
+        exact_bar: delivered at the exact bar instead of Chow's.
+        early_stops: the policy of the system `early-stop` at every λ.
+        exhibits: by name, in the order of `EXHIBITS`.
+        gaps: why some questions of the pool aren't in it, with their ids.
+        monitor: agent, kind of head, delivery estimator and facts of the fit, JSON-ready.
+        hashes: `pools`, `runs`, and `monitor` where it was read from a bundle.
+        seed: of the bootstrap.
+        resamples: of the bootstrap.
+        spent: how often this held-out pool was evaluated with monitors of this place, this
+            time included; None where nothing records it.
+    """
+
+    pool: PoolName
+    scores: PrefixScores
+    thresholds: Thresholds
+    stakes: tuple[float, ...]
+    exact_bar: bool
+    early_stops: tuple[Policy, ...]
+    exhibits: Mapping[str, Exhibit[Any]]
+    gaps: Mapping[str, tuple[str, ...]]
+    monitor: Mapping[str, Any]
+    hashes: Mapping[str, str]
+    seed: int
+    resamples: int
+    spent: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the columns as JSON-ready data."""
+        return {
+            "format": FORMAT,
+            "pool": self.pool,
+            "counts": counts(self.scores),
+            "gaps": {why: list(ids) for why, ids in self.gaps.items()},
+            "stakes": list(self.stakes),
+            "exact_bar": self.exact_bar,
+            "thresholds": self.thresholds.to_json(),
+            "early_stops": [
+                {"stakes": policy.stakes, "threshold": policy.early} for policy in self.early_stops
+            ],
+            "monitor": dict(self.monitor),
+            "hashes": dict(self.hashes),
+            "bootstrap": {"seed": self.seed, "resamples": self.resamples, "clusters": "templates"},
+            "spent": self.spent,
+            "exhibits": {name: exhibit.to_json() for name, exhibit in self.exhibits.items()},
+        }
+
+
+def evaluate(
+    monitor: Monitor,
+    trajectories: Iterable[Trajectory],
+    pools: Pools,
+    labels: Mapping[str, Label],
+    *,
+    stakes: Sequence[float] = STAKES_OF_RECORD,
+    pool: PoolName = "heldout",
+    exact_bar: bool = False,
+    schema: Schema | None = None,
+    bundle: Path | None = None,
+    seed: int = SEED,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Evaluation:
+    """Replay every system over one pool of recorded runs.
+
+    Args:
+        monitor: frozen; nothing of it is changed.
+        trajectories: the store's runs; those of other pools are passed over.
+        pools: the manifest that the monitor was fitted with.
+        labels: by run id. Runs of the pool without one are left out and listed.
+        stakes: the λ to show, at least one.
+        pool: `heldout`; another one for diagnostics, which spends nothing.
+        exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
+        schema: the database's that the runs were over; refused if the monitor's is another.
+        bundle: the folder that the monitor was read from, beside which spending is recorded.
+        seed: of the bootstrap.
+        on_progress: told (runs scored, questions of the pool).
+
+    Raises:
+        BundleError: the monitor is for another agent or schema, or spending can't be recorded.
+        PoolsError: the monitor was fitted with another manifest, or a run isn't in it.
+        StoreError: no run of this pool, a run twice, or a run that contradicts itself.
+        LabelsError: labels that don't fit the runs.
+        InputError: stakes that make no sense.
+    """
+    _check_fit(monitor, pools, schema)
+    thresholds = Thresholds.from_json(monitor.thresholds)
+    asked = [qid for qid, template in pools.templates.items() if pools.pools[template] == pool]
+    picked = _Picked(monitor=monitor, pools=pools, pool=pool, labels=labels)
+    scores = prefix_scores(
+        monitor.estimators,
+        _counted(picked.runs(trajectories), len(asked), on_progress),
+        pools=pools,
+        labels=labels,
+    )
+    if len(scores) == 0:
+        if picked.unlabelled:
+            raise LabelsError(
+                f"none of the {pool} pool's {len(picked.unlabelled)} runs has a label: label "
+                "the store with `sentinel label`"
+            )
+        raise StoreError(
+            f"the store holds no run of the {pool} pool: collect its {len(asked)} questions first"
+        )
+    hashes = {"pools": pools.sha256, "runs": picked.sha256.hexdigest()}
+    if bundle is not None:
+        hashes["monitor"] = _monitor_hash(bundle)
+    spent = None
+    if bundle is not None and pool == "heldout":
+        spent = record_spending(bundle, hashes)
+    evidence = Evidence.gather(
+        scores,
+        thresholds,
+        stakes=stakes,
+        exact=exact_bar,
+        calibration=PrefixScores.from_columns(monitor.calibration),
+        seed=seed,
+    )
+    return Evaluation(
+        pool=pool,
+        scores=scores,
+        thresholds=thresholds,
+        stakes=evidence.stakes,
+        exact_bar=exact_bar,
+        early_stops=tuple(
+            evidence.replays["early-stop", level].policy for level in evidence.stakes
+        ),
+        exhibits={name: exhibit(evidence) for name, exhibit in EXHIBITS.items()},
+        gaps={
+            "questions without a run": tuple(sorted(set(asked) - picked.questions)),
+            "runs without a label": tuple(picked.unlabelled),
+        },
+        monitor={
+            "agent": monitor.agent,
+            "head": monitor.estimators.head.name,
+            "delivery": monitor.estimators.delivery.name,
+            "facts": dict(monitor.facts),
+        },
+        hashes=hashes,
+        seed=seed,
+        resamples=len(evidence.resampling.counts),
+        spent=spent,
+    )
+
+
+def counts(scores: PrefixScores) -> dict[str, int]:
+    """Return how many runs of each kind the columns hold."""
+    return {
+        "runs": len(scores),
+        "templates": len(set(scores.templates)),
+        "answerable": int(scores.answerable.sum()),
+        "unanswerable": int((~scores.answerable).sum()),
+        "answered": int(scores.answered.sum()),
+        "correct": int(scores.correct.sum()),
+        "abstained": int(scores.abstained.sum()),
+        "cap": int((~(scores.answered | scores.abstained)).sum()),
+        "steps": int(np.sum(scores.steps)),
+    }
+
+
+def spending_log(bundle: Path) -> Path:
+    """Return where the spending of a bundle's held-out pool is written down.
+
+    It lies beside the folder, not in it, so that fitting again doesn't wipe it out.
+    """
+    bundle = bundle.resolve()
+    return bundle.parent / f"{bundle.name}.spent.jsonl"
+
+
+def record_spending(bundle: Path, hashes: Mapping[str, str]) -> int:
+    """Append one line to the log, and return how often this held-out pool was spent by now.
+
+    Args:
+        bundle: the monitor's folder.
+        hashes: `pools`, `runs` and `monitor`.
+
+    Raises:
+        BundleError: the log is damaged or can't be written.
+    """
+    log = spending_log(bundle)
+    entry = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **hashes}
+    try:
+        handle = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "r+", encoding="utf-8") as file:
+            file.seek(0)
+            before = [json.loads(line) for line in file if line.strip()]
+            file.write(json.dumps(entry) + "\n")
+        return 1 + [past["pools"] for past in before].count(entry["pools"])
+    except OSError as error:
+        raise BundleError(
+            f"can't record in {log} that the held-out pool is spent ({error.strerror}): make "
+            "the folder writable, or evaluate another pool"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise BundleError(
+            f"{log} is damaged, so nobody can tell how often the held-out pool was spent: mend "
+            "it or move it away"
+        ) from error
+
+
+class _Picked:
+    """The runs of one pool on their way to the scores, with what is noted as they pass."""
+
+    def __init__(
+        self, *, monitor: Monitor, pools: Pools, pool: PoolName, labels: Mapping[str, Label]
+    ) -> None:
+        self._monitor = monitor
+        self._pools = pools
+        self._pool = pool
+        self._labels = labels
+        self.questions: set[str] = set()
+        self.unlabelled: list[str] = []
+        self.sha256 = hashlib.sha256()
+
+    def runs(self, trajectories: Iterable[Trajectory]) -> Iterator[Trajectory]:
+        seen: set[str] = set()
+        for trajectory in trajectories:
+            name = trajectory.question.id
+            if self._pools.pool_of(name) != self._pool:
+                continue
+            if name in seen:
+                raise StoreError(f"run {name} is in the store twice: give each run its own id")
+            seen.add(name)
+            if trajectory.agent.fingerprint != self._monitor.agent:
+                raise BundleError(
+                    f"the monitor was fitted on the agent ({self._monitor.agent}), but run "
+                    f"{name} is of ({trajectory.agent.fingerprint}): fit a monitor on its own runs"
+                )
+            self.questions.add(question_id_of(name, self._pools.templates) or name)
+            if name not in self._labels:
+                self.unlabelled.append(name)
+                continue
+            self.sha256.update(encode(trajectory))
+            yield trajectory
+
+
+def _counted(
+    runs: Iterable[Trajectory], total: int, on_progress: Callable[[int, int], None]
+) -> Iterator[Trajectory]:
+    for done, run in enumerate(runs, 1):
+        yield run
+        on_progress(done, max(total, done))
+
+
+def _check_fit(monitor: Monitor, pools: Pools, schema: Schema | None) -> None:
+    if monitor.facts.get("pools_sha256") != pools.sha256:
+        raise PoolsError(
+            "the monitor was fitted with another pool manifest, so its held-out questions may "
+            "be its training questions: name the manifest that it was fitted with"
+        )
+    theirs = monitor.estimators.schema
+    if schema is not None and theirs is not None and schema.sha256 != theirs.sha256:
+        raise BundleError(
+            "the monitor was fitted on a database with another schema: fit it again on runs "
+            "over this one"
+        )
+
+
+def _monitor_hash(bundle: Path) -> str:
+    try:
+        return hashlib.sha256((bundle / MANIFEST).read_bytes()).hexdigest()
+    except OSError as error:
+        raise BundleError(f"{bundle} holds no monitor: {MANIFEST}: {error.strerror}") from error

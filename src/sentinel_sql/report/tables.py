@@ -1,0 +1,308 @@
+"""An evaluation on the terminal: each exhibit as a table that fits 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sentinel_sql.decision.payoff import chow_bar
+
+Json = Mapping[str, Any]
+Rows = Sequence[Json]
+
+NOT_SAID = "–"
+"""Stands where a number can't be said: one class only, or no case."""
+
+
+def screen(evaluation: Json) -> Iterator[RenderableType]:
+    """Yield what `sentinel evaluate` shows, the ladder first.
+
+    Args:
+        evaluation: what `Evaluation.to_json` gave.
+    """
+    yield headline(evaluation)
+    for name, exhibit in evaluation["exhibits"].items():
+        if name in TABLES:
+            yield Text()
+            yield TABLES[name](exhibit)
+
+
+def headline(evaluation: Json) -> RenderableType:
+    """Say in a few lines what was evaluated, on what, and what was left out."""
+    counts = evaluation["counts"]
+    lines = [
+        Text.assemble(
+            (f"{evaluation['pool']} pool", "bold"),
+            f": {counts['runs']} runs, {counts['answerable']} answerable, "
+            f"{counts['unanswerable']} not, {counts['templates']} templates",
+        ),
+        Text(
+            f"the agent answered {counts['answered']} ({counts['correct']} correctly), "
+            f"abstained on {counts['abstained']}, hit the cap on {counts['cap']}"
+        ),
+    ]
+    gaps = evaluation["gaps"]
+    if any(gaps.values()):
+        told = ", ".join(f"{len(ids)} {why}" for why, ids in gaps.items() if ids)
+        lines.append(Text(f"left out: {told}", style="yellow"))
+    gate = evaluation["thresholds"]["gate"]
+    theta = "none" if gate["theta"] is None else f"{gate['theta']:.4g}"
+    lines.append(
+        Text(
+            f"gate θ = {theta}: stopped {gate['stopped']} of {gate['answerable']} answerable "
+            "calibration questions",
+            style="dim",
+        )
+    )
+    spent = evaluation["spent"]
+    if spent is not None:
+        style = "dim" if spent == 1 else "yellow"
+        times = "once" if spent == 1 else f"{spent} times"
+        lines.append(Text(f"this monitor's held-out pool was spent {times}", style=style))
+    return Group(*lines)
+
+
+def ladder(exhibit: Json) -> Table:
+    """Show the system ladder, one section for each λ; the best score of a section is bold."""
+    table = _table(
+        "System ladder: what each check adds",
+        ("system", "RS(λ)", "95 % interval", "cover", "right", "steps−", "tokens−"),
+    )
+    rows: Rows = exhibit["rows"]
+    for stakes in dict.fromkeys(row["stakes"] for row in rows):
+        here = [row for row in rows if row["stakes"] == stakes]
+        best = max(row["rs"]["estimate"] for row in here)
+        table.add_section()
+        table.add_row(Text(f"λ = {stakes:g}, bar {chow_bar(stakes):.3g}", style="bold cyan"))
+        for row in here:
+            table.add_row(
+                row["system"],
+                Text(
+                    f"{row['rs']['estimate']:+.3f}",
+                    style="bold green" if row["rs"]["estimate"] == best else "",
+                ),
+                _span(row["rs"], "+.2f"),
+                _share(row["coverage"]),
+                _share(row["accuracy"]),
+                _share(row["steps_saved"]),
+                _share(row["tokens_saved"]),
+            )
+    table.caption = (
+        "RS: +1 correct answer or rightly none, 0 answer missed, −λ wrong answer.\n"
+        "right: of the answers given. steps−, tokens−: share never spent."
+    )
+    return table
+
+
+def heads(exhibit: Json) -> Table:
+    """Show every head's AUROC beside the plain rule's."""
+    table = _table(
+        "Heads: AUROC, and the rule 'executed and not empty' beside it",
+        ("task", "n", "pos.", "AUROC", "95 % interval", "rule", "lead"),
+    )
+    for row in exhibit["rows"]:
+        lead = row["lead"]
+        beaten = lead is not None and lead["low"] > 0
+        table.add_row(
+            row["name"],
+            str(row["n"]),
+            str(row["positives"]),
+            _point(row["auroc"], ".3f"),
+            _span(row["auroc"], ".2f"),
+            _point(row["rule"], ".3f"),
+            Text(_point(lead, "+.3f"), style="green" if beaten else ""),
+        )
+    table.caption = "Quiet failure: among answers that executed and aren't empty."
+    return table
+
+
+def operating(exhibit: Json) -> Table:
+    """Show coverage and accuracy of every system at every λ."""
+    table = _table(
+        "Operating characteristics",
+        ("λ", "system", "cover", "95 % interval", "right", "95 % interval", "harm"),
+    )
+    for stakes, rows in _by_stakes(exhibit["rows"]):
+        table.add_section()
+        for index, row in enumerate(rows):
+            table.add_row(
+                f"{stakes:g}" if index == 0 else "",
+                row["system"],
+                _share(_value(row["coverage"])),
+                _share_span(row["coverage"]),
+                _share(_value(row["accuracy"])),
+                _share_span(row["accuracy"]),
+                str(row["wrong"]),
+            )
+    table.caption = "harm: wrong answers, and answers to unanswerable questions."
+    return table
+
+
+def gain(exhibit: Json) -> Table:
+    """Show gains over always abstaining and over the agent alone side by side."""
+    table = _table(
+        "Gain in RS(λ), † where its 95 % interval excludes zero",
+        ("λ", "system", "over abstaining", "over the agent alone"),
+    )
+    for stakes, rows in _by_stakes(exhibit["rows"]):
+        table.add_section()
+        cells = {(row["system"], row["over"]): row for row in rows}
+        for index, system in enumerate(dict.fromkeys(row["system"] for row in rows)):
+            table.add_row(
+                f"{stakes:g}" if index == 0 else "",
+                system,
+                *(_gain(cells[system, rival]) for rival in ("always-abstain", "vanilla")),
+            )
+    return table
+
+
+def reliability(exhibit: Json) -> Table:
+    """Show the calibration errors, and the calibrated diagram's filled bins below them."""
+    table = _table(
+        "Calibration at delivery", ("", "n", "says", "is", "ECE", "Brier"), first_right=False
+    )
+    for row in exhibit["rows"]:
+        table.add_row(
+            row["stage"],
+            str(row["n"]),
+            _number(row["confidence"], ".3f"),
+            _number(row["accuracy"], ".3f"),
+            _number(row["ece"], ".3f"),
+            _number(row["brier"], ".3f"),
+        )
+    table.add_section()
+    for cell in exhibit["rows"][-1]["bins"]:
+        if cell["n"]:
+            table.add_row(
+                f"calibrated {cell['low']:.1f}–{cell['high']:.1f}",
+                str(cell["n"]),
+                _number(cell["confidence"], ".3f"),
+                _number(cell["accuracy"], ".3f"),
+            )
+    table.caption = "says: mean confidence; is: share correct."
+    return table
+
+
+def by_step(exhibit: Json) -> Table:
+    """Show both heads' AUROC by step, side by side."""
+    table = _table(
+        "AUROC by step",
+        ("t", "n", "correctness", "95 % interval", "n", "answerability", "95 % interval"),
+        first_right=True,
+    )
+    cells = {(row["head"], row["t"]): row for row in exhibit["rows"]}
+    for t in sorted({row["t"] for row in exhibit["rows"]}):
+        parts: list[str] = []
+        for head in ("correctness", "answerability"):
+            row = cells[head, t]
+            parts += [str(row["n"]), _point(row["auroc"], ".3f"), _span(row["auroc"], ".2f")]
+        table.add_row(str(t), *parts)
+    return table
+
+
+def step_economics(exhibit: Json) -> Table:
+    """Show the mean costs of a run by how it ends."""
+    table = _table(
+        "What unanswerable questions cost the agent alone, a run",
+        ("group", "n", "steps", "95 % interval", "tokens", "seconds"),
+    )
+    for row in exhibit["rows"]:
+        table.add_row(
+            row["group"],
+            str(row["n"]),
+            _point(row["steps"], ".2f"),
+            _span(row["steps"], ".2f"),
+            _point(row["tokens"], ".0f"),
+            _point(row["seconds"], ".1f"),
+        )
+    return table
+
+
+def selective(exhibit: Json) -> Table:
+    """Show the share of wrong answers by how many answers are delivered."""
+    first: Json = exhibit["rows"][0]
+    shown = [index for index, share in enumerate(first["coverage"]) if round(share * 10) % 2 == 0]
+    table = _table(
+        "Risk: share of wrong answers when the most confident are delivered",
+        ("confidence", "AURC", *(f"at {first['coverage'][index]:.0%}" for index in shown)),
+    )
+    for row in exhibit["rows"]:
+        risk = row["risk"]
+        table.add_row(
+            row["confidence"],
+            _number(row["aurc"], ".3f"),
+            *(_share(risk[index] if risk else None) for index in shown),
+        )
+    return table
+
+
+TABLES: Mapping[str, Callable[[Json], Table]] = {
+    "ladder": ladder,
+    "heads": heads,
+    "operating": operating,
+    "gain": gain,
+    "reliability": reliability,
+    "by_step": by_step,
+    "step_economics": step_economics,
+    "selective": selective,
+}
+
+
+def _table(title: str, columns: Sequence[str], *, first_right: bool = False) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        caption_style="dim",
+        box=None,
+        header_style="dim",
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    for index, column in enumerate(columns):
+        text = column in ("system", "task", "group", "confidence") or (
+            index == 0 and not first_right
+        )
+        table.add_column(column, justify="left" if text else "right", no_wrap=True)
+    return table
+
+
+def _by_stakes(rows: Rows) -> Iterator[tuple[float, list[Json]]]:
+    for stakes in dict.fromkeys(row["stakes"] for row in rows):
+        yield stakes, [row for row in rows if row["stakes"] == stakes]
+
+
+def _value(interval: Json | None) -> float | None:
+    return None if interval is None else float(interval["estimate"])
+
+
+def _number(value: float | None, form: str) -> str:
+    return NOT_SAID if value is None else format(value, form)
+
+
+def _point(interval: Json | None, form: str) -> str:
+    return _number(_value(interval), form)
+
+
+def _span(interval: Json | None, form: str) -> str:
+    if interval is None:
+        return NOT_SAID
+    return f"{interval['low']:{form}} … {interval['high']:{form}}"
+
+
+def _share(value: float | None) -> str:
+    return NOT_SAID if value is None else f"{value:.0%}"
+
+
+def _share_span(interval: Json | None) -> str:
+    return NOT_SAID if interval is None else f"{interval['low']:.0%} … {interval['high']:.0%}"
+
+
+def _gain(row: Json) -> str:
+    mark = "†" if row["significant"] else " "
+    return f"{row['gain']['estimate']:+.3f}{mark} {_span(row['gain'], '+.2f')}"
