@@ -7,23 +7,22 @@ lost, whenever the process dies.
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import json
 import os
 import queue
-import socket
 import threading
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import IO, BinaryIO, Literal, Self
+from typing import BinaryIO, Literal, Self
 
 from pydantic import ValidationError
 
 from sentinel_sql.errors import StoreError
+from sentinel_sql.trajectory import durable
 from sentinel_sql.trajectory.codec import decode, encode
 from sentinel_sql.trajectory.record import AgentInfo, Record, Trajectory
 
@@ -31,8 +30,6 @@ RECORDS = "trajectories.jsonl"
 MANIFEST = "store.json"
 TORN = "trajectories.torn"
 LOCK = "store.lock"
-
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 class StoreManifest(Record):
@@ -128,9 +125,12 @@ def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
 
 
 def _opened(file: Path) -> BinaryIO | gzip.GzipFile:
+    return gzip.open(file, "rb") if _is_gzip(file) else file.open("rb")
+
+
+def _is_gzip(file: Path) -> bool:
     with file.open("rb") as probe:
-        zipped = probe.read(2) == _GZIP_MAGIC
-    return gzip.open(file, "rb") if zipped else file.open("rb")
+        return probe.read(2) == b"\x1f\x8b"
 
 
 class TrajectoryStore:
@@ -178,7 +178,7 @@ class TrajectoryStore:
                     f"{folder}: no store here ({MANIFEST} is missing); name the folder that "
                     "`sentinel collect` or `sentinel import` wrote"
                 )
-            lock = _locked(folder)
+            lock = durable.lock(folder / LOCK)
             try:
                 kept = _settled_manifest(folder, manifest)
                 set_aside = _mended(folder)
@@ -267,8 +267,8 @@ class TrajectoryStore:
             try:
                 if waiting and broken is None:
                     if file < 0:
-                        file = _appendable(self.folder)
-                    _append(file, b"".join(line for line, _ in waiting))
+                        file = durable.open_to_append(self.folder / RECORDS)
+                    durable.append(file, b"".join(line for line, _ in waiting))
             except OSError as error:
                 # After a failed sync nobody knows what is on the disk: only opening anew can tell.
                 broken = error
@@ -281,40 +281,6 @@ class TrajectoryStore:
             os.close(file)
 
 
-def _appendable(folder: Path) -> int:
-    return os.open(folder / RECORDS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-
-
-def _append(file: int, data: bytes) -> None:
-    before = os.fstat(file).st_size
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(file, rest) :]
-        os.fsync(file)
-    except OSError:
-        os.ftruncate(file, before)
-        raise
-
-
-def _locked(folder: Path) -> int:
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(lock, 200).decode("utf-8", "replace").strip() or "another process"
-        os.close(lock)
-        raise StoreError(
-            f"{folder}: {holder} is writing to it; wait for that, or use another store"
-        ) from None
-    except OSError:
-        os.close(lock)
-        raise
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-    return lock
-
-
 def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifest:
     """Return the store's manifest, written now if the store is new."""
     there = read_manifest(folder)
@@ -324,9 +290,8 @@ def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifes
                 f"{folder}: {RECORDS} without {MANIFEST}, so nobody can tell whose runs these "
                 "are; restore the manifest, or use another folder"
             )
-        _write_whole(folder / MANIFEST, json.dumps(asked.model_dump(), indent=2).encode() + b"\n")
-        os.close(_appendable(folder))
-        _sync_folder(folder)
+        data = json.dumps(asked.model_dump(), indent=2).encode() + b"\n"
+        durable.write_whole(folder / MANIFEST, data)
         return asked
     if asked is None:
         return there
@@ -353,64 +318,17 @@ def _mended(folder: Path) -> int:
     """Set a torn last line aside and return its length; leave whole lines as they are."""
     file = folder / RECORDS
     if not file.exists():
-        os.close(_appendable(folder))
+        os.close(durable.open_to_append(file))
+        durable.sync_folder(folder)
         return 0
-    with file.open("r+b") as records:
-        if records.read(2) == _GZIP_MAGIC:
-            raise StoreError(f"{file}: is gzip, so nothing can be added; unpack it first")
-        start = _start_of_unfinished_line(records)
-        records.seek(start)
-        tail = records.read()
-        if not tail:
-            return 0
-        try:
-            decode(tail, where=f"{file}, last line")
-        except StoreError:
-            torn = os.open(folder / TORN, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                _append(torn, tail + b"\n")
-            finally:
-                os.close(torn)
-            records.truncate(start)
-            set_aside = len(tail)
-        else:
-            # Only the newline is missing, so the run is whole and stays.
-            records.write(b"\n")
-            set_aside = 0
-        records.flush()
-        os.fsync(records.fileno())
-    return set_aside
+    if _is_gzip(file):
+        raise StoreError(f"{file}: is gzip, so nothing can be added; unpack it first")
+    return durable.mend_tail(file, _is_trajectory, torn=folder / TORN)
 
 
-def _start_of_unfinished_line(records: IO[bytes]) -> int:
-    """Return the offset after the last newline; the end of the file if no line is unfinished."""
-    block = 1 << 16
-    end = records.seek(0, os.SEEK_END)
-    while end > 0:
-        start = max(0, end - block)
-        records.seek(start)
-        newline = records.read(end - start).rfind(b"\n")
-        if newline >= 0:
-            return start + newline + 1
-        end = start
-    return 0
-
-
-def _write_whole(file: Path, data: bytes) -> None:
-    """Write a small file so that it is either whole or absent."""
-    draft = file.with_suffix(".draft")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def _is_trajectory(line: bytes) -> bool:
     try:
-        os.write(handle, data)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    draft.replace(file)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        decode(line, where="last line")
+    except StoreError:
+        return False
+    return True

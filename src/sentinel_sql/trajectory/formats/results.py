@@ -1,0 +1,111 @@
+"""What a tool's printed result says: rows, nothing, or the database's error."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from sentinel_sql.trajectory.record import Observation
+
+ShownCell: TypeAlias = str | int | float | bytes | None
+ShowRows: TypeAlias = Callable[[Sequence[Sequence[ShownCell]], bool], Observation]
+"""How rows are shown to a monitor: rows and whether more were there → observation."""
+
+_LONGEST = 2_000_000
+"""Characters of a printed result that are parsed, ours: beyond, it is kept as text."""
+_TEXT_KEPT = 400
+"""Characters of a result that is no table and are kept, ours."""
+_ERROR = re.compile(
+    r"\s*(?:\W*(?:sql\s+|database\s+|execution\s+|query\s+)?(?:error|exception|failed)\b[:\s-]*"
+    r"|traceback \(most recent|\(?\w*(?:\.\w+)*(?:Error|Exception)\b\)?[:\s]*)",
+    re.IGNORECASE,
+)
+_DRIVER = re.compile(r"\s*\(?\w+(?:\.\w+)*(?:Error|Exception)\)?:?\s*")
+_NOTHING = re.compile(
+    r"\s*(?:\[\s*\]|\(\s*\)|\{\s*\}|null|none|no (?:rows|results|records)\b.*|0 rows\b.*"
+    r"|empty(?: result| set)?\b.{0,40}|query returned no (?:rows|results)\b.*)?\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_ROW_KEYS = ("rows", "data", "results", "result", "records", "output")
+
+
+def read_result(text: str, show_rows: ShowRows) -> Observation:
+    """Read what a query printed: a Python or JSON list of rows, an error, or any other text.
+
+    Rows are shown by `show_rows`; text behind a list means that more rows were there. A text
+    that is none of these counts as rows of unknown number.
+    """
+    if _NOTHING.match(text):
+        return show_rows((), False)
+    value, rest = _value(text)
+    if isinstance(value, dict) and value.get("error"):
+        return _error(str(value["error"]))
+    rows = _rows(value)
+    if rows is not None:
+        return show_rows(rows, bool(rest.strip()))
+    if _ERROR.match(text):
+        return _error(text)
+    return Observation(kind="rows", truncated=True, text=one_line(text, _TEXT_KEPT))
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return the text folded to one line of at most `limit` characters."""
+    folded = " ".join(text.split())
+    return folded if len(folded) <= limit else folded[: limit - 1] + "…"
+
+
+def _error(text: str) -> Observation:
+    """Return the database's own words, without the prefix and the query that drivers add."""
+    words = _ERROR.sub("", text, count=1)
+    words = _DRIVER.sub("", words, count=1) or text
+    words = one_line(re.split(r"\n\s*\[SQL: |\n\(Background", words)[0], _TEXT_KEPT)
+    return Observation(kind="error", error=words, text=f"ERROR: {words}")
+
+
+def _value(text: str) -> tuple[Any, str]:
+    """Return the value that the text begins with, and what stands behind it; None for neither."""
+    stripped = text.strip()
+    if len(stripped) > _LONGEST or not stripped.startswith(("[", "(", "{")):
+        return None, text
+    try:
+        return json.loads(stripped), ""
+    except (ValueError, RecursionError):
+        pass
+    close = len(stripped)
+    # A note may follow the list and hold brackets too, so the last few are tried.
+    for _ in range(4):
+        close = max(stripped.rfind(bracket, 0, close) for bracket in "])}")
+        if close < 0:
+            break
+        try:
+            return ast.literal_eval(stripped[: close + 1]), stripped[close + 1 :]
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return None, text
+
+
+def _rows(value: Any) -> list[list[ShownCell]] | None:
+    """Return the rows of a parsed value, or None where it is no table."""
+    if isinstance(value, dict):
+        held = next((value[key] for key in _ROW_KEYS if isinstance(value.get(key), list)), None)
+        return _rows(held) if held is not None else [[_cell(item) for item in value.values()]]
+    if not isinstance(value, list | tuple):
+        return None
+    if isinstance(value, tuple) and not any(isinstance(item, list | tuple) for item in value):
+        return [[_cell(item) for item in value]]
+    rows = []
+    for item in value:
+        if isinstance(item, dict):
+            rows.append([_cell(cell) for cell in item.values()])
+        elif isinstance(item, list | tuple):
+            rows.append([_cell(cell) for cell in item])
+        else:
+            rows.append([_cell(item)])
+    return rows
+
+
+def _cell(value: Any) -> ShownCell:
+    return value if value is None or isinstance(value, str | int | float | bytes) else str(value)
