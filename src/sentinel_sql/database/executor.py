@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+from sentinel_sql.result_line import error_line, result_line
 from sentinel_sql.schema import Schema
 
 Cell: TypeAlias = str | int | float | bytes | None
 ResultKind = Literal["rows", "empty", "error", "refused"]
-
-SAMPLE_ROWS = 3
-"""Rows that agent and monitor are shown of a result (spec of the method, paper section 4.1)."""
-
-SAMPLE_CELL = 60
-"""Characters of a cell that are shown; ours: a longer cell is cut and ends in an ellipsis."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,14 +72,5 @@ class Database(Protocol):
 def summarize(result: ExecutionResult) -> str:
     """Say in one line what a result holds, as agent and monitor are shown it alike."""
     if result.kind in ("error", "refused"):
-        return f"ERROR: {result.error}"
-    if not result.rows:
-        return "empty (0 rows)"
-    sample = [[_shown(cell) for cell in row] for row in result.rows[:SAMPLE_ROWS]]
-    count = f"{len(result.rows)}+" if result.truncated else str(len(result.rows))
-    return f"{count} rows x {len(result.columns)} cols; sample {sample}"
-
-
-def _shown(cell: Cell) -> str:
-    text = f"<{len(cell)} bytes>" if isinstance(cell, bytes) else str(cell)
-    return text if len(text) <= SAMPLE_CELL else text[: SAMPLE_CELL - 1] + "…"
+        return error_line(str(result.error))
+    return result_line(result.rows, columns=len(result.columns), truncated=result.truncated)

@@ -1,0 +1,35 @@
+"""One line for one query result: what agent, monitor and guard are shown of it, all alike.
+
+It stands below every room, because databases, importers of logs and the guard all need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SAMPLE_ROWS = 3
+"""Rows that agent and monitor are shown of a result (spec of the method, paper section 4.1)."""
+
+SAMPLE_CELL = 60
+"""Characters of a cell that are shown; ours: a longer cell is cut and ends in an ellipsis."""
+
+EMPTY = "empty (0 rows)"
+
+
+def result_line(rows: Sequence[Sequence[object]], *, columns: int, truncated: bool) -> str:
+    """Say in one line what a query returned: how much, and a sample of it."""
+    if not rows:
+        return EMPTY
+    sample = [[_shown(cell) for cell in row] for row in rows[:SAMPLE_ROWS]]
+    count = f"{len(rows)}+" if truncated else str(len(rows))
+    return f"{count} rows x {columns} cols; sample {sample}"
+
+
+def error_line(words: str) -> str:
+    """Say in one line that a query failed, in the database's own words."""
+    return f"ERROR: {words}"
+
+
+def _shown(cell: object) -> str:
+    text = f"<{len(cell)} bytes>" if isinstance(cell, bytes) else str(cell)
+    return text if len(text) <= SAMPLE_CELL else text[: SAMPLE_CELL - 1] + "…"
