@@ -1,0 +1,193 @@
+"""The live guard: a frozen monitor and a policy around any agent's loop.
+
+    guard = Guard.load("monitor/", stakes=4)
+    with guard.session("how many patients got heparin in 2100?") as session:
+        if not session.verdict.stops:                      # t = 0: refused before the agent runs
+            for step in my_agent(session.question.text):
+                if session.observe(thought=step.thought, sql=step.sql, result=step.result).stops:
+                    break
+        answer = session.close(final_sql=..., result=...)
+
+A guard may be shared by threads; so may a session. Where the monitor can't judge, the guard
+fails closed: it stops, and no answer is delivered, unless it was told otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+from sentinel_sql.decision.policy import Policy, policy
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.session import GuardSession
+from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.decision.verdict import OnUnavailable, Unavailable
+from sentinel_sql.monitor.bundle import load
+from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.schema import Schema
+from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion, Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guard:
+    """A monitor with the rules by which it stops runs; it never changes, any thread may use it.
+
+    Attributes:
+        monitor: frozen.
+        policy: thresholds and delivery bar at the chosen stakes.
+        on_unavailable: what to do with answers that can't be judged: `withhold` them and stop
+            at once, or `deliver` them unjudged.
+        misfit: why the monitor can't judge these runs at all, or None.
+    """
+
+    monitor: Monitor
+    policy: Policy
+    on_unavailable: OnUnavailable = "withhold"
+    misfit: Unavailable | None = None
+
+    @classmethod
+    def load(
+        cls,
+        bundle: str | Path,
+        *,
+        stakes: float,
+        early_stop: bool = False,
+        exact_bar: bool = False,
+        on_unavailable: OnUnavailable = "withhold",
+        agent: AgentInfo | str | None = None,
+        schema: Schema | None = None,
+        clock: str | None = None,
+    ) -> Self:
+        """Read a bundle; the arguments are those of `over`.
+
+        Raises:
+            BundleError: nothing there, damaged, or of another version.
+            InputError: stakes that make no sense.
+        """
+        return cls.over(
+            load(bundle),
+            stakes=stakes,
+            early_stop=early_stop,
+            exact_bar=exact_bar,
+            on_unavailable=on_unavailable,
+            agent=agent,
+            schema=schema,
+            clock=clock,
+        )
+
+    @classmethod
+    def over(
+        cls,
+        monitor: Monitor,
+        *,
+        stakes: float,
+        early_stop: bool = False,
+        exact_bar: bool = False,
+        on_unavailable: OnUnavailable = "withhold",
+        agent: AgentInfo | str | None = None,
+        schema: Schema | None = None,
+        clock: str | None = None,
+    ) -> Self:
+        """Put a monitor to work.
+
+        Args:
+            monitor: frozen.
+            stakes: λ ≥ 0, what a wrong answer costs; any, also one that wasn't frozen at fitting.
+            early_stop: also stop runs mid-run that will hardly end well.
+            exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
+            on_unavailable: see the class.
+            agent: who is guarded, as a record or its fingerprint; checked if given.
+            schema: of the database in use; checked if given.
+            clock: of the database in use; checked if given.
+
+        Raises:
+            BundleError: the monitor's thresholds or calibration columns are damaged.
+            InputError: stakes that make no sense.
+        """
+        return cls(
+            monitor=monitor,
+            policy=policy(
+                "early-stop" if early_stop else "full",
+                thresholds=Thresholds.from_json(monitor.thresholds),
+                stakes=stakes,
+                exact=exact_bar,
+                calibration=PrefixScores.from_columns(monitor.calibration) if early_stop else None,
+            ),
+            on_unavailable=on_unavailable,
+            misfit=_misfit(monitor, agent=agent, schema=schema, clock=clock),
+        )
+
+    @contextmanager
+    def session(
+        self, question: str | AskedQuestion, *, clock: str | None = None
+    ) -> Iterator[GuardSession]:
+        """Watch one run; on leaving, a session that wasn't closed withholds.
+
+        Args:
+            question: in words, or a record.
+            clock: the database's current time, where the question is in words.
+        """
+        if isinstance(question, str):
+            question = AskedQuestion(id="live", text=question, clock=clock)
+        misfit = self.misfit or _misfit(self.monitor, clock=question.clock)
+        session = GuardSession(
+            monitor=self.monitor,
+            policy=self.policy,
+            question=question,
+            on_unavailable=self.on_unavailable,
+            misfit=misfit,
+        )
+        try:
+            yield session
+        finally:
+            session.close()
+
+
+def guarded(steps: Iterable[Step], session: GuardSession) -> Iterator[Step]:
+    """Yield an agent's steps for as long as the guard lets it go on, then close the session.
+
+    No step is asked for once the run is over: none at all where the question was refused. A
+    generator that isn't used up is closed, so that its agent can clean up. The outcome is
+    `session.answer`.
+
+    Args:
+        steps: in native form, as the agent makes them.
+        session: freshly opened.
+
+    Raises:
+        InputError: steps out of order.
+    """
+    source = iter(steps)
+    try:
+        while not session.stops:
+            step = next(source, None)
+            if step is None:
+                break
+            session.observe_step(step)
+            yield step
+        session.close()
+    finally:
+        close = getattr(source, "close", None)
+        if close is not None:
+            close()
+
+
+def _misfit(
+    monitor: Monitor,
+    *,
+    agent: AgentInfo | str | None = None,
+    schema: Schema | None = None,
+    clock: str | None = None,
+) -> Literal["other-agent", "other-schema", "other-clock"] | None:
+    fingerprint = agent.fingerprint if isinstance(agent, AgentInfo) else agent
+    if fingerprint is not None and fingerprint != monitor.agent:
+        return "other-agent"
+    theirs = monitor.estimators
+    if None not in (schema, theirs.schema) and schema.sha256 != theirs.schema.sha256:  # type: ignore[union-attr]
+        return "other-schema"
+    if None not in (clock, theirs.clock) and clock != theirs.clock:
+        return "other-clock"
+    return None
