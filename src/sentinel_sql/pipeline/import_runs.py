@@ -10,13 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sentinel_sql.agent.react import observe
-from sentinel_sql.database.executor import ExecutionResult
 from sentinel_sql.errors import InputError, StoreError
 from sentinel_sql.trajectory.formats import FORMATS
 from sentinel_sql.trajectory.formats.log import LogFormat, LoggedRun, read_records
-from sentinel_sql.trajectory.formats.results import ShownCell
-from sentinel_sql.trajectory.record import Observation
 from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore
 
 
@@ -137,7 +133,7 @@ def _runs(
     stem = file.name.removesuffix(".gz").rpartition(".")[0] or file.name
     for number, record in enumerate(read_records(file), start=1):
         try:
-            yield reader.read_run(record, model or stem, f"{stem}-{number}", _show_rows)
+            yield reader.read_run(record, model or stem, f"{stem}-{number}")
         except InputError as error:
             failed[str(error)] += 1
         except ValidationError as error:
@@ -152,16 +148,3 @@ def _refuse_doubles(runs: Sequence[LoggedRun]) -> None:
             f"two runs have the id {twice}; give each its own id, or a trial (run k of question X "
             "is X#k)"
         )
-
-
-def _show_rows(rows: Sequence[Sequence[ShownCell]], more: bool) -> Observation:
-    """Show rows as those of an executed query are shown."""
-    width = max((len(row) for row in rows), default=0)
-    return observe(
-        ExecutionResult(
-            kind="rows" if rows else "empty",
-            columns=("",) * width,
-            rows=tuple(map(tuple, rows)),
-            truncated=more,
-        )
-    )

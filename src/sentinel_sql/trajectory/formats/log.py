@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.trajectory.formats.results import ShowRows
 from sentinel_sql.trajectory.record import Trajectory
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -33,12 +32,12 @@ class LogFormat:
     """A format of logs.
 
     Attributes:
-        read_run: takes a record, the name of the model, an id for a record without one, and how
-            to show rows; returns the run, or raises InputError where the record holds none.
+        read_run: takes a record, the name of the model and an id for a record without one;
+            returns the run, or raises InputError where the record holds none.
         question_of: returns id, question and gold_sql of a record that carries gold, or None.
     """
 
-    read_run: Callable[[Any, str, str, ShowRows], LoggedRun]
+    read_run: Callable[[Any, str, str], LoggedRun]
     question_of: Callable[[Any], Mapping[str, Any] | None]
 
 

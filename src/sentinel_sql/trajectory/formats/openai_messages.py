@@ -16,7 +16,7 @@ from typing import Any
 
 from sentinel_sql.errors import InputError
 from sentinel_sql.trajectory.formats.log import LoggedRun
-from sentinel_sql.trajectory.formats.results import ShowRows, one_line, read_result
+from sentinel_sql.trajectory.formats.results import one_line, read_result
 from sentinel_sql.trajectory.record import (
     AgentInfo,
     AskedQuestion,
@@ -36,7 +36,7 @@ _SQL = re.compile(
 )
 
 
-def read_run(record: Any, model: str, fallback_id: str, show_rows: ShowRows) -> LoggedRun:
+def read_run(record: Any, model: str, fallback_id: str) -> LoggedRun:
     """Read one run; see the module for how.
 
     Args:
@@ -45,7 +45,6 @@ def read_run(record: Any, model: str, fallback_id: str, show_rows: ShowRows) -> 
             question X is `X#k`.
         model: who ran, unless the record says it in `model`.
         fallback_id: the id of a record that has none.
-        show_rows: how rows are shown to a monitor.
 
     Raises:
         InputError: no messages, or no question in them.
@@ -58,7 +57,7 @@ def read_run(record: Any, model: str, fallback_id: str, show_rows: ShowRows) -> 
     text = _text(fields.get("question")) or said_first.strip()
     if not text:
         raise InputError("no user message, so no question")
-    reading = _Reading(messages, show_rows)
+    reading = _Reading(messages)
     steps = reading.steps()
     agent = AgentInfo(name="openai-messages", model=_text(fields.get("model")) or model)
     outcome = outcome_of(steps, commit_on_error=agent.commit_on_error)
@@ -136,10 +135,9 @@ def _content(message: Mapping[str, Any]) -> str:
 class _Reading:
     """One pass over the messages of one run."""
 
-    def __init__(self, messages: list[dict[str, Any]], show_rows: ShowRows) -> None:
+    def __init__(self, messages: list[dict[str, Any]]) -> None:
         self.notes: list[str] = []
         self._messages = messages
-        self._show_rows = show_rows
         self._by_id: dict[str, str] = {}
         self._in_order: dict[int, list[str]] = {}
         self._gather_results()
@@ -206,7 +204,7 @@ class _Reading:
         elif sql is None:
             observation = Observation(kind="none", text=one_line(result, _SAID))
         else:
-            observation = read_result(result, self._show_rows)
+            observation = read_result(result)
             if observation.kind == "rows" and observation.rows is None:
                 self.notes.append("a result that is no list of rows: kept as text")
         return Step(

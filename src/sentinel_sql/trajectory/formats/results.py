@@ -5,14 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
+from sentinel_sql.result_line import error_line, result_line
 from sentinel_sql.trajectory.record import Observation
-
-ShownCell: TypeAlias = str | int | float | bytes | None
-ShowRows: TypeAlias = Callable[[Sequence[Sequence[ShownCell]], bool], Observation]
-"""How rows are shown to a monitor: rows and whether more were there → observation."""
 
 _LONGEST = 2_000_000
 """Characters of a printed result that are parsed, ours: beyond, it is kept as text."""
@@ -32,20 +29,20 @@ _NOTHING = re.compile(
 _ROW_KEYS = ("rows", "data", "results", "result", "records", "output")
 
 
-def read_result(text: str, show_rows: ShowRows) -> Observation:
+def read_result(text: str) -> Observation:
     """Read what a query printed: a Python or JSON list of rows, an error, or any other text.
 
-    Rows are shown by `show_rows`; text behind a list means that more rows were there. A text
-    that is none of these counts as rows of unknown number.
+    Text behind a list means that more rows were there. A text that is none of these counts as
+    rows of unknown number.
     """
     if _NOTHING.match(text):
-        return show_rows((), False)
+        return _table((), more=False)
     value, rest = _value(text)
     if isinstance(value, dict) and value.get("error"):
         return _error(str(value["error"]))
     rows = _rows(value)
     if rows is not None:
-        return show_rows(rows, bool(rest.strip()))
+        return _table(rows, more=bool(rest.strip()))
     if _ERROR.match(text):
         return _error(text)
     return Observation(kind="rows", truncated=True, text=one_line(text, _TEXT_KEPT))
@@ -57,12 +54,23 @@ def one_line(text: str, limit: int) -> str:
     return folded if len(folded) <= limit else folded[: limit - 1] + "…"
 
 
+def _table(rows: Sequence[Sequence[object]], *, more: bool) -> Observation:
+    width = max((len(row) for row in rows), default=0)
+    return Observation(
+        kind="rows" if rows else "empty",
+        rows=len(rows),
+        columns=width,
+        truncated=more,
+        text=result_line(rows, columns=width, truncated=more),
+    )
+
+
 def _error(text: str) -> Observation:
     """Return the database's own words, without the prefix and the query that drivers add."""
     words = _ERROR.sub("", text, count=1)
     words = _DRIVER.sub("", words, count=1) or text
     words = one_line(re.split(r"\n\s*\[SQL: |\n\(Background", words)[0], _TEXT_KEPT)
-    return Observation(kind="error", error=words, text=f"ERROR: {words}")
+    return Observation(kind="error", error=words, text=error_line(words))
 
 
 def _value(text: str) -> tuple[Any, str]:
@@ -87,25 +95,19 @@ def _value(text: str) -> tuple[Any, str]:
     return None, text
 
 
-def _rows(value: Any) -> list[list[ShownCell]] | None:
+def _rows(value: Any) -> list[list[object]] | None:
     """Return the rows of a parsed value, or None where it is no table."""
     if isinstance(value, dict):
         held = next((value[key] for key in _ROW_KEYS if isinstance(value.get(key), list)), None)
-        return _rows(held) if held is not None else [[_cell(item) for item in value.values()]]
+        return _rows(held) if held is not None else [list(value.values())]
     if not isinstance(value, list | tuple):
         return None
     if isinstance(value, tuple) and not any(isinstance(item, list | tuple) for item in value):
-        return [[_cell(item) for item in value]]
-    rows = []
-    for item in value:
-        if isinstance(item, dict):
-            rows.append([_cell(cell) for cell in item.values()])
-        elif isinstance(item, list | tuple):
-            rows.append([_cell(cell) for cell in item])
-        else:
-            rows.append([_cell(item)])
-    return rows
+        return [list(value)]
+    return [_row(item) for item in value]
 
 
-def _cell(value: Any) -> ShownCell:
-    return value if value is None or isinstance(value, str | int | float | bytes) else str(value)
+def _row(item: Any) -> list[object]:
+    if isinstance(item, dict):
+        return list(item.values())
+    return list(item) if isinstance(item, list | tuple) else [item]
