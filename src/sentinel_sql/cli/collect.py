@@ -1,0 +1,162 @@
+"""`sentinel collect`: run the agent over questions and record every run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sentinel_sql.cli.options import Clock, DatabasePath
+from sentinel_sql.cli.output import AsJson, emit, facts, say
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from sentinel_sql.pipeline.collect import CollectSummary, Progress
+
+SECONDS_BETWEEN_LINES = 30.0
+
+EXAMPLE = (
+    "Example: sentinel collect --questions valid.jsonl --database mimic_iv.sqlite "
+    "--base-url http://127.0.0.1:8000/v1 --model qwen2.5-coder-7b --store runs/qwen --workers 8"
+)
+
+
+def collect(
+    questions: Annotated[
+        list[Path],
+        typer.Option("--questions", metavar="FILE", help="A question file; repeat for more."),
+    ],
+    database: DatabasePath,
+    base_url: Annotated[
+        str, typer.Option(metavar="URL", help="An OpenAI-compatible endpoint, ending in /v1.")
+    ],
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model's name there.")],
+    store: Annotated[
+        Path, typer.Option(metavar="DIR", help="Made if absent; resumed where it stopped.")
+    ],
+    workers: Annotated[int, typer.Option(min=1, help="Runs under way at once.")] = 4,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many new runs this time.")
+    ] = None,
+    prompt: Annotated[str, typer.Option(metavar="NAME", help="guided or plain.")] = "guided",
+    notes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Text about the database that the agent is told, such as where names are.",
+        ),
+    ] = None,
+    max_steps: Annotated[int, typer.Option(min=1, help="The step cap.")] = 8,
+    max_tokens: Annotated[int, typer.Option(min=16, help="Longest reply, in tokens.")] = 512,
+    timeout: Annotated[float, typer.Option(help="Seconds that one model call may take.")] = 120.0,
+    commit_on_error: Annotated[
+        bool, typer.Option(help="Count a final query that fails as an answer.")
+    ] = False,
+    clock: Clock = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the agent over questions and record every run; resumes where it stopped.
+
+    The API key is read from OPENAI_API_KEY. Interrupt at any time: finished runs are kept.
+    """
+    from sentinel_sql.agent.openai import OpenAIModel
+    from sentinel_sql.agent.prompt import PROMPTS, Prompt
+    from sentinel_sql.agent.react import ReactAgent
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.errors import InputError
+    from sentinel_sql.pipeline.collect import collect as collect_runs
+    from sentinel_sql.questions.read import read_questions
+
+    if prompt not in PROMPTS:
+        raise InputError(f"there is no prompt {prompt!r}: choose one of {', '.join(PROMPTS)}")
+    asked = read_questions(questions)
+    with (
+        SqliteDatabase.open(database, clock=clock) as opened,
+        OpenAIModel(
+            base_url=base_url, model=model, max_tokens=max_tokens, timeout=timeout
+        ) as served,
+        _progress() as advance,
+    ):
+        agent = ReactAgent(
+            model=served,
+            database=opened,
+            prompt=Prompt.build(
+                opened.schema, opened.clock, name=prompt, notes=_text(notes), examples=None
+            ),
+            max_steps=max_steps,
+            commit_on_error=commit_on_error,
+        )
+        summary = collect_runs(
+            asked, agent, opened, store=store, workers=workers, limit=limit, on_progress=advance
+        )
+    document = {**asdict(summary), "store": str(summary.store), "gaps": list(summary.gaps)}
+    emit(document, as_json=as_json, tables=lambda: [_table(summary)])
+    if summary.interrupted:
+        raise KeyboardInterrupt
+
+
+def _text(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        from sentinel_sql.errors import InputError
+
+        raise InputError(f"{path} can't be read as text: give a UTF-8 file") from error
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Progress], None]]:
+    """Show done, rate, time left and failures on stderr; lines now and then without a terminal."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    console = Console(stderr=True)
+    with Live(console=console, transient=True, auto_refresh=False) as live:
+        told = 0.0
+
+        def advance(now: Progress) -> None:
+            nonlocal told
+            left = "?" if now.seconds_left is None else f"{now.seconds_left / 60:.0f} min"
+            line = (
+                f"{now.done} of {now.total} recorded, {now.rate * 60:.1f} a minute, {left} left, "
+                f"{now.failed} failed"
+            )
+            if console.is_terminal:
+                row = Table.grid(padding=(0, 1))
+                row.add_row(
+                    ProgressBar(total=now.total, completed=now.done + now.failed, width=20), line
+                )
+                live.update(row, refresh=True)
+            elif now.seconds - told >= SECONDS_BETWEEN_LINES or now.done + now.failed == now.total:
+                told = now.seconds
+                say(line)
+
+        yield advance
+
+
+def _table(summary: CollectSummary) -> RenderableType:
+    named = ", ".join(summary.gaps[:5]) + (" …" if len(summary.gaps) > 5 else "")
+    return facts(
+        f"Collected in {summary.store}",
+        {
+            "recorded": summary.done,
+            "there before": summary.already_there,
+            "failed": sum(summary.failed.values()),
+            **{f"  {count} ×": reason for reason, count in summary.failed.items()},
+            "gaps": f"{len(summary.gaps)} of {summary.asked} questions"
+            + (f": {named}" if summary.gaps else ""),
+            "steps": summary.steps,
+            "tokens read": summary.prompt_tokens,
+            "tokens written": summary.completion_tokens,
+            "minutes": f"{summary.seconds / 60:.1f}",
+        },
+    )

@@ -1,0 +1,144 @@
+"""`sentinel doctor`: is everything here that Sentinel needs, and does it work."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sentinel_sql.cli.options import Clock
+from sentinel_sql.cli.output import AsJson, emit
+from sentinel_sql.errors import SentinelError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+EXAMPLE = "Example: sentinel doctor --database mimic_iv.sqlite --base-url http://127.0.0.1:8000/v1"
+
+LIBRARIES = ("numpy", "pydantic", "rich", "scikit-learn", "sqlglot", "typer")
+EXTRAS = {"agent": ("openai",)}
+
+Standing = Literal["ok", "missing", "broken"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One thing that was looked at. `missing` is an optional part that isn't there."""
+
+    name: str
+    standing: Standing
+    detail: str
+
+
+def doctor(
+    database: Annotated[
+        Path | None, typer.Option(metavar="DB", help="Also try this SQLite database.")
+    ] = None,
+    monitor: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also try this bundle.")
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Also ask this endpoint for its models; the only network call."
+        ),
+    ] = None,
+    clock: Clock = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check this installation, and a database, a bundle or an endpoint if you name one."""
+    findings = [_python(), _sqlite(), *_libraries(), *_extras()]
+    if database is not None:
+        findings.append(_database(database, clock))
+    if monitor is not None:
+        findings.append(_monitor(monitor))
+    if base_url is not None:
+        findings.append(_endpoint(base_url))
+    broken = [finding for finding in findings if finding.standing == "broken"]
+    document = {"healthy": not broken, "findings": [asdict(finding) for finding in findings]}
+    emit(document, as_json=as_json, tables=lambda: [_table(findings)])
+    if broken:
+        raise SentinelError(f"{len(broken)} of {len(findings)} checks failed: {broken[0].name}")
+
+
+def _python() -> Finding:
+    return Finding(name="python", standing="ok", detail=sys.version.split()[0])
+
+
+def _sqlite() -> Finding:
+    import sqlite3
+
+    return Finding(name="sqlite", standing="ok", detail=sqlite3.sqlite_version)
+
+
+def _libraries() -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    for library in LIBRARIES:
+        try:
+            yield Finding(name=library, standing="ok", detail=version(library))
+        except PackageNotFoundError:
+            yield Finding(
+                name=library, standing="broken", detail="not installed: pip install sentinel-sql"
+            )
+
+
+def _extras() -> Iterator[Finding]:
+    from importlib.util import find_spec
+
+    for extra, modules in EXTRAS.items():
+        absent = [module for module in modules if find_spec(module) is None]
+        yield Finding(
+            name=f"extra: {extra}",
+            standing="missing" if absent else "ok",
+            detail=f"pip install 'sentinel-sql[{extra}]'" if absent else ", ".join(modules),
+        )
+
+
+def _database(path: Path, clock: str | None) -> Finding:
+    from sentinel_sql.database.sqlite import SqliteDatabase
+
+    try:
+        with SqliteDatabase.open(path, clock=clock) as opened:
+            detail = f"{len(opened.schema.tables)} tables, clock {opened.clock}"
+    except SentinelError as error:
+        return Finding(name="database", standing="broken", detail=str(error))
+    return Finding(name="database", standing="ok", detail=detail)
+
+
+def _monitor(path: Path) -> Finding:
+    from sentinel_sql.monitor.bundle import load
+
+    try:
+        bundle = load(path)
+    except SentinelError as error:
+        return Finding(name="monitor", standing="broken", detail=str(error))
+    return Finding(name="monitor", standing="ok", detail=f"fitted on {bundle.agent}")
+
+
+def _endpoint(base_url: str) -> Finding:
+    from sentinel_sql.agent.openai import OpenAIModel
+
+    try:
+        with OpenAIModel(base_url=base_url, model="", timeout=10.0, retries=0) as served:
+            models = served.models()
+    except SentinelError as error:
+        return Finding(name="endpoint", standing="broken", detail=str(error))
+    return Finding(name="endpoint", standing="ok", detail=f"models: {', '.join(models) or 'none'}")
+
+
+def _table(findings: list[Finding]) -> RenderableType:
+    from rich.table import Table
+
+    marks = {"ok": "[green]ok[/]", "missing": "[yellow]optional[/]", "broken": "[red]broken[/]"}
+    table = Table(box=None, pad_edge=False)
+    table.add_column("what", no_wrap=True)
+    table.add_column("is")
+    table.add_column("detail", overflow="fold")
+    for finding in findings:
+        table.add_row(finding.name, marks[finding.standing], finding.detail)
+    return table

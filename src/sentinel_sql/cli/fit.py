@@ -1,0 +1,80 @@
+"""`sentinel fit`: make a frozen monitor from recorded, labelled runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sentinel_sql.cli.options import LabelsFile, PoolsFile, Store
+from sentinel_sql.cli.output import AsJson, emit, facts, progress
+
+if TYPE_CHECKING:
+    from sentinel_sql.monitor.session import Monitor
+
+EXAMPLE = "Example: sentinel fit runs/qwen --pools pools.json --labels labels.jsonl --out monitor/"
+
+
+def fit(
+    store: Store,
+    pools: PoolsFile,
+    labels: LabelsFile,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the bundle is written.")],
+    head: Annotated[str, typer.Option(help="linear.")] = "linear",
+    seed: Annotated[int, typer.Option(help="Seeds folds and heads.")] = 42,
+    as_json: AsJson = False,
+) -> None:
+    """Fit both heads on the train pool, and freeze maps and thresholds on the calibration pool."""
+    from sentinel_sql.labels.file import read_labels
+    from sentinel_sql.monitor.bundle import save
+    from sentinel_sql.pipeline.fit import fit as fit_monitor
+    from sentinel_sql.questions.pools import Pools
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    header, labelled = read_labels(labels)
+    with progress("fit") as advance:
+        made = fit_monitor(
+            read_trajectories(store),
+            Pools.read(pools),
+            labelled,
+            header,
+            head=head,
+            seed=seed,
+            on_progress=advance,
+        )
+    save(made, out)
+    document = {
+        "monitor": str(out),
+        "agent": made.agent,
+        "head": made.estimators.head.name,
+        "delivery": made.estimators.delivery.name,
+        "thresholds": dict(made.thresholds),
+        "facts": dict(made.facts),
+    }
+    emit(document, as_json=as_json, tables=lambda: [facts("Monitor", _told(made, out))])
+
+
+def _told(made: Monitor, out: Path) -> Mapping[str, object]:
+    from sentinel_sql.decision.thresholds import Thresholds
+
+    frozen = Thresholds.from_json(made.thresholds)
+    estimators = made.estimators
+    return {
+        "bundle": out,
+        "agent": made.agent,
+        "runs": made.facts["runs"],
+        "head": estimators.head.name,
+        "delivery by": estimators.delivery.name,
+        "AUROC, train (out of fold)": made.facts["train_auroc_out_of_fold"],
+        "AUROC, calibration": made.facts["calibration_auroc"],
+        "gate θ": "none" if frozen.gate.theta is None else f"{frozen.gate.theta:.4g}",
+        "": frozen.gate.why,
+        "early stop s": {
+            f"λ={stop.stakes:g}": "never" if stop.threshold is None else stop.threshold
+            for stop in frozen.early_stops
+            if not stop.exact_bar
+        },
+        "schema": None if made.facts["schema_known"] else "unknown: two features stay neutral",
+    }

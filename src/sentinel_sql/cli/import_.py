@@ -1,0 +1,49 @@
+"""`sentinel import`: take in the logs of an agent that Sentinel never ran."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sentinel_sql.cli.output import AsJson, emit, facts, progress, write_lines
+
+EXAMPLE = "Example: sentinel import logs/*.json.gz --format openai-messages --store runs/theirs"
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Logs, gzip or not.")],
+    store: Annotated[
+        Path, typer.Option(metavar="DIR", help="Made if absent; runs already there are skipped.")
+    ],
+    format_: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="openai-messages.")
+    ] = "openai-messages",
+    questions_out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write the questions whose gold SQL the logs carry (JSONL)."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Whose runs these are, where the logs don't say.  [the file's name]",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take in the logs of an agent that Sentinel never ran, as a store like any other."""
+    from sentinel_sql.pipeline.import_runs import import_runs, questions_in
+
+    with progress("runs") as advance:
+        summary = import_runs(files, store=store, format=format_, model=model, on_progress=advance)
+    document: dict[str, object] = {**asdict(summary), "store": str(summary.store)}
+    if questions_out is not None:
+        found = questions_in(files, format=format_)
+        write_lines(questions_out, found)
+        document["questions"] = len(found)
+    emit(document, as_json=as_json, tables=lambda: [facts("Imported", document)])

@@ -1,0 +1,61 @@
+"""`sentinel label`: say of every recorded run whether its answer was correct."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sentinel_sql.cli.options import Clock, DatabasePath, Mode, Store
+from sentinel_sql.cli.output import AsJson, emit, facts, progress
+
+
+class Judge(StrEnum):
+    """The judges, as the command line spells them."""
+
+    strict = "strict"
+    rules = "rules"
+
+
+EXAMPLE = (
+    "Example: sentinel label runs/qwen --questions valid.jsonl --database mimic_iv.sqlite "
+    "--judge rules --out labels.jsonl"
+)
+
+
+def label(
+    store: Store,
+    questions: Annotated[
+        list[Path],
+        typer.Option("--questions", metavar="FILE", help="A question file; repeat for more."),
+    ],
+    database: DatabasePath,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the labels are written.")],
+    judge: Annotated[
+        Judge,
+        typer.Option(
+            help="strict: the data set's own comparison. rules: strict, and what a careful reader "
+            "would also accept."
+        ),
+    ] = Judge.rules,
+    mode: Mode = "ehrsql-2024",
+    clock: Clock = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say of every recorded run whether its answer was correct, by running gold and answer."""
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.labels.file import write_labels
+    from sentinel_sql.pipeline.label import label_runs
+    from sentinel_sql.questions.read import read_questions
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    asked = read_questions(questions)
+    with SqliteDatabase.open(database, clock=clock) as opened, progress("runs") as advance:
+        made = label_runs(
+            read_trajectories(store), asked, opened, judge.value, mode, on_progress=advance
+        )
+    write_labels(out, made.header, made.labels)
+    document = {**made.to_json(), "out": str(out)}
+    emit(document, as_json=as_json, tables=lambda: [facts("Labels", document)])

@@ -1,0 +1,113 @@
+"""The `sentinel` command: puts the verbs together and turns errors into one line and a code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from sentinel_sql.cli import (
+    bench,
+    collect,
+    doctor,
+    evaluate,
+    fit,
+    import_,
+    label,
+    questions,
+    show,
+)
+from sentinel_sql.errors import SentinelError
+
+EXIT_CODES = (
+    "Exit codes: 0 success · 1 another failure · 2 an option, file or record can't be used · "
+    "3 the database · 4 the model endpoint · 5 too little data to fit · 6 a missing extra · "
+    "130 interrupted."
+)
+
+app = typer.Typer(
+    name="sentinel",
+    help="Knows when a data agent should not be believed.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(questions.app, name="questions")
+app.command("collect", epilog=collect.EXAMPLE)(collect.collect)
+app.command("import", epilog=import_.EXAMPLE)(import_.import_)
+app.command("label", epilog=label.EXAMPLE)(label.label)
+app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
+app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
+app.command("show", epilog=show.EXAMPLE)(show.show)
+app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
+app.command("bench", epilog=bench.EXAMPLE)(bench.bench)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"sentinel {version('sentinel-sql')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Knows when a data agent should not be believed."""
+
+
+def run() -> None:
+    """Run the command; every failure is one line on stderr and a documented exit code."""
+    debug = bool(os.environ.get("SENTINEL_DEBUG"))
+    try:
+        app()
+    except SentinelError as error:
+        if debug:
+            raise
+        sys.exit(_fail(str(error), error.exit_code))
+    except BrokenPipeError:
+        # The reader of our output went away (`sentinel … | head`): nothing is wrong here.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(_fail("interrupted; what was collected is kept", 130))
+    except OSError as error:
+        if debug:
+            raise
+        place = f" ({error.filename})" if error.filename else ""
+        sys.exit(_fail(f"{error.strerror or type(error).__name__}{place}", 1))
+    except Exception as error:
+        if debug:
+            raise
+        # The error's own text may quote data, so only its kind and place are shown.
+        frame = error.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        place = (
+            f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
+            if frame is not None
+            else "unknown place"
+        )
+        sys.exit(
+            _fail(
+                f"unexpected {type(error).__name__} at {place}: this is a fault of sentinel; "
+                "set SENTINEL_DEBUG=1 to see the whole trace",
+                1,
+            )
+        )
+
+
+def _fail(message: str, code: int) -> int:
+    one_line = " ".join(message.split())
+    sys.stderr.write(f"sentinel: {one_line}\n")
+    return code

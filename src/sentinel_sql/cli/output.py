@@ -1,0 +1,112 @@
+"""How every verb speaks: one JSON document or tables on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout; all else on stderr.")
+]
+Advance = Callable[[int, int], None]
+"""Told `(done, total)` as work goes on."""
+
+
+def emit(
+    document: Mapping[str, Any],
+    *,
+    as_json: bool,
+    tables: Callable[[], Iterable[RenderableType]],
+) -> None:
+    """Print the outcome of a verb: the document, or the tables made for people."""
+    if as_json:
+        json.dump(document, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+        sys.stdout.write("\n")
+        return
+    from rich.console import Console
+
+    console = Console()
+    for table in tables():
+        console.print(table)
+
+
+def facts(title: str, rows: Mapping[str, object]) -> RenderableType:
+    """Make a two-column table of named facts; rows whose value is None are left out."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        if value is not None:
+            table.add_row(name, _told(value))
+    return table
+
+
+def _told(value: object) -> str:
+    if isinstance(value, Mapping):
+        inner = [
+            f"{name} ({_told(part)})" if isinstance(part, Mapping) else f"{name} {_told(part)}"
+            for name, part in value.items()
+        ]
+        return ", ".join(inner) or "none"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_told, value)) or "none"
+    return str(value)
+
+
+def say(text: str) -> None:
+    """Tell people something beside the outcome, on stderr."""
+    sys.stderr.write(text + "\n")
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write records as JSON Lines, readable by their owner only."""
+    with os.fdopen(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+    ) as file:
+        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+@contextmanager
+def progress(description: str) -> Iterator[Advance]:
+    """Show a progress bar on stderr; silent where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    ) as bar:
+        task = bar.add_task(description, total=None)
+
+        def advance(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield advance

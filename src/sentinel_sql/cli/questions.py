@@ -1,0 +1,66 @@
+"""`sentinel questions`: check question files against a database, and split them into pools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sentinel_sql.cli.options import Clock, DatabasePath, Mode
+from sentinel_sql.cli.output import AsJson, emit, facts, progress
+
+app = typer.Typer(
+    help="Check question files, and split them into pools.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+QuestionFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="QUESTIONS…",
+        help="Question files, gzip or not: EHRSQL v1, EHRSQL-2024 (data.json with label.json "
+        "beside it), JSON Lines, or your own JSONL or CSV.",
+    ),
+]
+
+
+@app.command(
+    epilog="Example: sentinel questions check valid.jsonl.gz --database mimic_iv.sqlite "
+    "--mode ehrsql-2024"
+)
+def check(
+    questions: QuestionFiles,
+    database: DatabasePath,
+    mode: Mode = "ehrsql-2024",
+    clock: Clock = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run every gold query and compare its answer with the one that the data set ships."""
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.pipeline.check import check_questions
+    from sentinel_sql.questions.read import read_questions
+
+    asked = read_questions(questions)
+    with SqliteDatabase.open(database, clock=clock) as opened, progress("gold queries") as advance:
+        report = check_questions(asked, opened, mode, on_progress=advance)
+    document = report.to_json()
+    emit(document, as_json=as_json, tables=lambda: [facts("Questions", document)])
+
+
+@app.command(epilog="Example: sentinel questions pools train.jsonl valid.jsonl --out pools.json")
+def pools(
+    questions: QuestionFiles,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the manifest is written.")],
+    seed: Annotated[int, typer.Option(help="Another seed gives another split.")] = 42,
+    as_json: AsJson = False,
+) -> None:
+    """Split questions into train, calibration and held-out pools that share no template."""
+    from sentinel_sql.questions.pools import make_pools
+    from sentinel_sql.questions.read import read_questions
+
+    made = make_pools(read_questions(questions), seed=seed)
+    made.write(out)
+    document = made.summary()
+    emit(document, as_json=as_json, tables=lambda: [facts("Pools", document)])
