@@ -1,0 +1,139 @@
+"""The default benchmark: questions over one hospital, the same for the same seed and database."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+
+from sentinel_sql.errors import DatabaseError, InputError
+from sentinel_sql.hospital import (
+    questions_chart,
+    questions_codes,
+    questions_drugs,
+    questions_labs,
+    questions_patients,
+    questions_stays,
+    questions_unanswerable,
+)
+from sentinel_sql.hospital.fill import Filler
+from sentinel_sql.hospital.generator import build_hospital
+from sentinel_sql.hospital.schema import DATABASE
+from sentinel_sql.hospital.template import AnswerableTemplate, Tier, UnanswerableTemplate
+from sentinel_sql.questions.record import Question
+
+__all__ = [
+    "ANSWERABLE",
+    "UNANSWERABLE",
+    "benchmark_questions",
+    "build_hospital",
+    "write_questions",
+]
+
+ANSWERABLE: tuple[AnswerableTemplate, ...] = (
+    *questions_patients.TEMPLATES,
+    *questions_stays.TEMPLATES,
+    *questions_codes.TEMPLATES,
+    *questions_labs.TEMPLATES,
+    *questions_drugs.TEMPLATES,
+    *questions_chart.TEMPLATES,
+)
+UNANSWERABLE: tuple[UnanswerableTemplate, ...] = questions_unanswerable.TEMPLATES
+
+_UNANSWERABLE_SHARE = 0.2
+_TIER_SHARES: dict[Tier, float] = {"single": 0.4, "join": 0.45, "harder": 0.15}
+"""Shares of ours, chosen so that a small model is right about half the time."""
+
+
+def benchmark_questions(
+    database_path: Path | str, *, seed: int = 42, size: int = 1000
+) -> list[Question]:
+    """Ask about `size` questions of a hospital, a fifth of them unanswerable.
+
+    Args:
+        database_path: A database that `build_hospital` wrote.
+        seed: Seed of slots and wordings.
+        size: How many questions; a few less where small templates run out of different ones.
+
+    Returns:
+        Questions in a fixed order, each with the name of its template. An id depends on template,
+        wording and gold SQL alone.
+
+    Raises:
+        InputError: `size` is below 10, or above what the templates can give.
+        DatabaseError: The database can't be opened or isn't a hospital.
+    """
+    if size < 10:
+        raise InputError(f"a benchmark needs at least 10 questions, not {size}: raise --size")
+    path = Path(database_path)
+    if not path.is_file():
+        raise DatabaseError(f"no hospital at {path}: build one first")
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        ) as connection:
+            filler = Filler(connection=connection, seed=seed)
+            unanswerable = round(size * _UNANSWERABLE_SHARE)
+            questions = _spread(filler, UNANSWERABLE, unanswerable)
+            for tier, share in _TIER_SHARES.items():
+                templates = [t for t in ANSWERABLE if t.tier == tier]
+                questions += _spread(filler, templates, round((size - unanswerable) * share))
+    except sqlite3.Error as error:
+        raise DatabaseError(f"{path} isn't a hospital: {error}; build one first") from None
+    return sorted(questions, key=lambda question: question.id)
+
+
+def _spread(
+    filler: Filler, templates: Sequence[AnswerableTemplate | UnanswerableTemplate], size: int
+) -> list[Question]:
+    """Take questions from the templates in turn until there are enough."""
+    sources = {template.name: filler.fill(template) for template in templates}
+    found: dict[str, Question] = {}
+    while len(found) < size and sources:
+        for template in templates:
+            if template.name not in sources or len(found) == size:
+                continue
+            for filled in islice(sources[template.name], 1):
+                found[filled.id] = Question(
+                    id=filled.id,
+                    text=filled.text,
+                    answerable=filled.gold_sql is not None,
+                    gold_sql=filled.gold_sql,
+                    template=template.name,
+                    database=DATABASE,
+                )
+                break
+            else:
+                del sources[template.name]
+    if len(found) < size:
+        raise InputError(f"the templates give only {len(found)} of {size} questions: lower --size")
+    return list(found.values())
+
+
+def write_questions(questions: Iterable[Question], path: Path | str) -> Path:
+    """Write questions as JSON Lines, in the form in which a user gives their own.
+
+    Keys: `id`, `question`, `answerable`, `gold_sql`, `template`, `database`; `kind` too where the
+    question is unanswerable and its template is one of ours.
+    """
+    kinds = {template.name: template.kind for template in UNANSWERABLE}
+    path = Path(path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as sink:
+        for question in questions:
+            line: dict[str, str | bool | None] = {
+                "id": question.id,
+                "question": question.text,
+                "answerable": question.answerable,
+                "gold_sql": question.gold_sql,
+                "template": question.template,
+                "database": question.database,
+            }
+            if question.template in kinds:
+                line["kind"] = kinds[question.template]
+            sink.write(json.dumps(line, ensure_ascii=False) + "\n")
+    return path
