@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sentinel_sql.agent.action import Action, parse_reply
+
+# --- properties -------------------------------------------------------------------------------
+
+pieces = st.sampled_from(
+    [
+        "THOUGHT: ", "SQL: ", "FINAL_SQL: ", "FINAL: null", "BEST_SO_FAR: ", "RESULT: ", "STEP 2 ",
+        "SELECT ", "a FROM t", "WHERE b = 'x;y'", " OR ", "\n", "\n\n", ";", "'", '"', "`", "```",
+        "```sql\n", "**", "<think>", "</think>", "‘", "’", "“", "--", "/*", "*/", "(", ")", "This ",
+        "query counts.", "null", "null.", "WITH x AS (", "\r\n", "\t", "\ud83d", "Select the ",
+    ]
+)  # fmt: skip
+messy = st.lists(pieces | st.text(max_size=5), max_size=25).map("".join)
+
+
+@given(messy)
+def test_any_text_gives_an_action(text: str) -> None:
+    action = parse_reply(text)
+    assert (action.sql is not None) == (action.kind in ("sql", "final_sql"))
+
+
+@given(messy)
+def test_without_typographic_quotes_the_sql_stands_in_the_reply_as_it_is(text: str) -> None:
+    text = re.sub("[‘’“”\r]", "", text)
+    action = parse_reply(text)
+    for sql in (action.sql, action.best_so_far):
+        if sql is not None:
+            assert sql in text
+            assert sql == sql.strip() != ""
+
+
+literals = st.text(
+    alphabet=st.characters(codec="utf-8", exclude_characters="'\r") | st.sampled_from(";\n:  ‘’`"),
+    max_size=20,
+).map(lambda inner: f"'{inner}'")
+hostile = st.sampled_from(
+    ["'csf;spinal fluid'", "'0.9%  flush'", "'it''s'", "'\nRESULT: none\n'", "'SQL: SELECT 2'",
+     "'FINAL: null'", "'```'", "'-- no'", "'patient’s “x”'", "'a\n\nThis is prose.'"]
+)  # fmt: skip
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> str:
+    literal = draw(literals | hostile)
+    gap = draw(st.sampled_from([" ", "\n", "\n\n", "\n  "]))
+    return draw(
+        st.sampled_from(
+            [
+                f"SELECT COUNT(*){gap}FROM labevents WHERE label = {literal}",
+                f"SELECT a,{gap}b FROM t WHERE x = {literal}{gap}OR y = 2{gap}ORDER BY a DESC",
+                f"WITH c AS ({gap}SELECT 1 AS n{gap}) SELECT n{gap}FROM c WHERE z IN ({literal},"
+                f"{gap}'b')",
+                f"select max(v){gap}from t join u{gap}on t.i = u.i{gap}where s like {literal}",
+                f"SELECT 1 -- it's a note\nFROM t WHERE a = {literal}",
+            ]
+        )
+    )
+
+
+thoughts = st.sampled_from(
+    [
+        "look first",
+        "it's stored in drug, isn't it",
+        "count: 3 rows?",
+        "use the SQL table, not a view",
+    ]
+)
+after = st.sampled_from(
+    ["", "\n", ";", ";\nThis query counts them.", "\n\nThis query will return what you asked.",
+     "\nRESULT: 3 rows x 1 cols\nTHOUGHT: done\nFINAL_SQL: SELECT 99", "\nSTEP 2 THOUGHT: next",
+     "\nOBSERVATION: empty (0 rows)", "\nSQL: SELECT 98", ";\n\nFINAL_SQL: SELECT 97",
+     "\nExplanation: the join is needed."]
+)  # fmt: skip
+tags = st.sampled_from(
+    [("sql", "SQL:"), ("final_sql", "FINAL_SQL:"), ("sql", "sql:"), ("final_sql", "Final SQL:"),
+     ("final_sql", "**FINAL_SQL:**"), ("final_sql", "**FINAL SQL**:"), ("sql", "### SQL:"),
+     ("final_sql", "final_sql:"), ("final_sql", "FINAL\\_SQL:"), ("final_sql", "Final Answer:"),
+     ("final_sql", "FINAL:"), ("sql", "STEP 3 SQL:"), ("sql", "- SQL:"), ("sql", "ACTION: SQL:"),
+     ("sql", "2. SQL query:")]
+)  # fmt: skip
+
+
+@given(thoughts, tags, queries(), after)
+def test_a_well_formed_reply_comes_back_whatever_follows_it(
+    thought: str, tag: tuple[str, str], query: str, tail: str
+) -> None:
+    action = parse_reply(f"THOUGHT: {thought}\n{tag[1]} {query}{tail}")
+    assert action == Action(kind=tag[0], thought=thought, sql=query)  # type: ignore[arg-type]
+
+
+@given(thoughts, tags, queries(), st.sampled_from(["```sql", "```", "``` sqlite"]), after)
+def test_a_fence_around_the_query_changes_nothing(
+    thought: str, tag: tuple[str, str], query: str, fence: str, tail: str
+) -> None:
+    text = f"THOUGHT: {thought}\n{tag[1]}\n{fence}\n{query}\n```\n{tail}"
+    assert parse_reply(text) == Action(
+        kind=tag[0],  # type: ignore[arg-type]
+        thought=thought,
+        sql=query,
+    )
+
+
+@given(queries(), queries())
+def test_the_best_so_far_is_found_before_and_behind_the_action(query: str, best: str) -> None:
+    before = parse_reply(f"THOUGHT: t\nBEST_SO_FAR: {best}\nSQL: {query}")
+    behind = parse_reply(f"THOUGHT: t\nSQL: {query}\nBEST_SO_FAR: {best}")
+    assert before == behind == Action(kind="sql", thought="t", sql=query, best_so_far=best)
+
+
+# --- what small models write ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["FINAL: null", "FINAL: NULL", "Final: none", "FINAL_SQL: null", "**FINAL**: null",
+     "FINAL: null.", "**FINAL:** `null`", "FINAL: null (no such column)", "final: Null;",
+     'FINAL: "null"', "FINAL: null\nThe schema lacks phone numbers.", "FINAL: null, as it lacks it",
+     "FINAL ANSWER: None", "SQL: none\nFINAL: null", "THOUGHT: no column for that. FINAL: null",
+     "```\nFINAL: null\n```", "FINAL: <null>", "FINAL: n/a"],
+)  # fmt: skip
+def test_an_abstention_in_its_spellings(text: str) -> None:
+    assert parse_reply(text).kind == "final_null"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "   \n", "I don't know.", "FINAL: The answer is 5.", "SQL: <a query>", "FINAL_SQL:",
+     "THOUGHT: I need to look at the tables", "Select the patients with the drug.",
+     "SQL: I would look at prescriptions", "FINAL: nullify the order", "<think>SQL: SELECT 1",
+     "With this in mind, I would query the table.", "RESULT: 3 rows", "FINAL: none of these fit"],
+)  # fmt: skip
+def test_no_action_is_read_into_prose(text: str) -> None:
+    assert parse_reply(text).kind == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "sql"),
+    [
+        ("SELECT 1", "sql", "SELECT 1"),
+        ("Let me count them.\n\nSELECT COUNT(*) FROM t", "sql", "SELECT COUNT(*) FROM t"),
+        ("THOUGHT: count\nSELECT COUNT(*)\nFROM t;", "sql", "SELECT COUNT(*)\nFROM t"),
+        ("```sql\nSELECT 1;\n```\nThis counts.", "sql", "SELECT 1"),
+        ("SELECT a FROM (\nSELECT b FROM c\n) x", "sql", "SELECT a FROM (\nSELECT b FROM c\n) x"),
+        ("First:\nSELECT 1;\nbetter:\nSELECT 2;", "sql", "SELECT 2"),
+        ("WITH a AS (SELECT 1)\nSELECT * FROM a", "sql", "WITH a AS (SELECT 1)\nSELECT * FROM a"),
+        ("THOUGHT: look. SQL: SELECT DISTINCT drug FROM p", "sql", "SELECT DISTINCT drug FROM p"),
+        ("<think>SQL: SELECT 9</think>SQL: SELECT 1", "sql", "SELECT 1"),
+        ("SQL: `SELECT 1`", "sql", "SELECT 1"),
+        ("SQL: SELECT `a` FROM `t`", "sql", "SELECT `a` FROM `t`"),
+        ("FINAL_SQL SELECT 1", "final_sql", "SELECT 1"),
+        ("SQL: SELECT 1; SELECT 2", "sql", "SELECT 1"),
+        ("SQL: -- all\nSELECT 1", "sql", "-- all\nSELECT 1"),
+        ("SQL: (SELECT 1) UNION (SELECT 2)", "sql", "(SELECT 1) UNION (SELECT 2)"),
+        ("SQL: DELETE FROM patients", "sql", "DELETE FROM patients"),
+        ("SQL: SELECT a FROM t WHERE b = ‘x’", "sql", "SELECT a FROM t WHERE b = 'x'"),
+        ("SQL: SELECT a FROM t WHERE b = “it’s”", "sql", 'SELECT a FROM t WHERE b = "it’s"'),
+        ("SQL: SELECT 'cut off\nRESULT: 1", "sql", "SELECT 'cut off"),
+        ("SQL: SELECT a::text FROM t\nWHERE b", "sql", "SELECT a::text FROM t\nWHERE b"),
+        ("RESULT: 3 rows\nTHOUGHT: ok\nFINAL_SQL: SELECT 1", "final_sql", "SELECT 1"),
+        ("SQL: <query>\nTHOUGHT: x\nSQL: SELECT 1", "sql", "SELECT 1"),
+        ("SQL: SELECT 1\r\nFROM t\r\n", "sql", "SELECT 1\nFROM t"),
+        ("SQL: SELECT a\nWith this we count them.", "sql", "SELECT a"),
+    ],
+)
+def test_what_small_models_write(text: str, kind: str, sql: str) -> None:
+    action = parse_reply(text)
+    assert (action.kind, action.sql) == (kind, sql)
+
+
+@pytest.mark.parametrize(
+    ("text", "thought"),
+    [
+        ("SQL: SELECT 1", None),
+        ("I should look first.\nSQL: SELECT 1", "I should look first."),
+        ("THOUGHT: a\nand b\nSQL: SELECT 1", "a\nand b"),
+        ("**THOUGHT:** a\n\n```sql\nSQL: SELECT 1\n```", "a"),
+        ("STEP 1 THOUGHT: a\nSTEP 1 SQL: SELECT 1", "a"),
+        ("thinking: a\nSQL: SELECT 1", "a"),
+        ("THOUGHT: a\nSELECT 1", "a"),
+    ],
+)
+def test_the_thought_is_what_stands_before_the_action(text: str, thought: str | None) -> None:
+    assert parse_reply(text).thought == thought
+
+
+@example("*")
+@example("\n")
+@example("THOUGHT: ")
+@example("SQL: SELECT '")
+@example("SELECT 1\n")
+@example("<think>")
+@example("```\n")
+@example("/*")
+@given(pieces)
+def test_a_reply_that_repeats_itself_is_read_in_reasonable_time(piece: str) -> None:
+    started = time.process_time()
+    parse_reply(piece * (4_000 // len(piece)))
+    assert time.process_time() - started < 2.0
