@@ -54,6 +54,7 @@ def collect(
     max_steps: Annotated[int, typer.Option(min=1, help="The step cap.")] = 8,
     max_tokens: Annotated[int, typer.Option(min=16, help="Longest reply, in tokens.")] = 512,
     timeout: Annotated[float, typer.Option(help="Seconds that one model call may take.")] = 120.0,
+    retries: Annotated[int, typer.Option(min=0, help="Further tries of a failed call.")] = 4,
     commit_on_error: Annotated[
         bool, typer.Option(help="Count a final query that fails as an answer.")
     ] = False,
@@ -78,7 +79,7 @@ def collect(
     with (
         SqliteDatabase.open(database, clock=clock) as opened,
         OpenAIModel(
-            base_url=base_url, model=model, max_tokens=max_tokens, timeout=timeout
+            base_url=base_url, model=model, max_tokens=max_tokens, timeout=timeout, retries=retries
         ) as served,
         _progress() as advance,
     ):

@@ -1,0 +1,73 @@
+"""A whole small project made by the command itself: questions, runs, labels, pools, a bundle."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_project import Outcome, Project, Sentinel, made_up_questions, scripted_agent
+from sentinel_sql.cli.main import run
+from sentinel_sql.testing import CLOCK, ScriptedEndpoint, tiny_database
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Questions and a database: what a user brings."""
+    made = Project(tmp_path_factory.mktemp("project"))
+    tiny_database(made.database)
+    lines = [json.dumps(question) for question in made_up_questions()]
+    Path(made.questions).write_text("\n".join(lines) + "\n")
+    return made
+
+
+@pytest.fixture
+def sentinel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Sentinel:
+    """Call the command in this process, as a shell would."""
+
+    def call(*arguments: object) -> Outcome:
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["sentinel", *map(str, arguments)])
+        code = _exit_code()
+        captured = capsys.readouterr()
+        return Outcome(code=code, out=captured.out, err=captured.err)
+
+    return call
+
+
+def _exit_code() -> Any:
+    try:
+        run()
+    except SystemExit as end:
+        return end.code or 0
+    return 0
+
+
+@pytest.fixture(scope="session")
+def fitted(project: Project) -> Project:
+    """The same project after collect, label, pools and fit."""
+    with ScriptedEndpoint(scripted_agent) as endpoint:
+        calls = [
+            ("questions", "pools", project.questions, "--out", project.pools),
+            (
+                *("collect", "--questions", project.questions, "--database", project.database),
+                *("--base-url", endpoint.url, "--model", "scripted", "--store", project.store),
+                *("--workers", "8", "--clock", CLOCK),
+            ),
+            (
+                *("label", project.store, "--questions", project.questions),
+                *("--database", project.database, "--out", project.labels, "--clock", CLOCK),
+            ),
+            (
+                *("fit", project.store, "--pools", project.pools, "--labels", project.labels),
+                *("--out", project.monitor),
+            ),
+        ]
+        for arguments in calls:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(sys, "argv", ["sentinel", *arguments])
+                assert _exit_code() == 0, arguments
+    return project

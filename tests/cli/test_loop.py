@@ -1,0 +1,170 @@
+"""The whole loop through the command, from questions to exhibits."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from command_project import Project, Sentinel, made_up_questions, scripted_agent
+from sentinel_sql.testing import CLOCK, ScriptedEndpoint
+from sentinel_sql.trajectory.store import read_trajectories
+
+
+def test_check_counts_every_question_once(project: Project, sentinel: Sentinel) -> None:
+    call = sentinel(
+        *("questions", "check", project.questions, "--database", project.database),
+        *("--clock", CLOCK, "--json"),
+    )
+    assert call.code == 0
+    counts = call.document
+    assert counts["answerable"] == counts["unanswerable"] == 144
+    assert counts["uncompared"] == 144  # the file ships no answers to compare with
+    assert counts["errors"] == 0
+
+
+def test_collecting_again_runs_nothing_again(fitted: Project, sentinel: Sentinel) -> None:
+    before = Path(fitted.store, "trajectories.jsonl").read_bytes()
+    with ScriptedEndpoint(scripted_agent) as endpoint:
+        call = sentinel(
+            *("collect", "--questions", fitted.questions, "--database", fitted.database),
+            *("--base-url", endpoint.url, "--model", "scripted", "--store", fitted.store),
+            *("--clock", CLOCK, "--json"),
+        )
+        asked = len(endpoint.requests)
+    assert (call.code, asked) == (0, 0)
+    assert call.document["done"] == 0
+    assert call.document["already_there"] == len(made_up_questions())
+    assert call.document["gaps"] == []
+    assert Path(fitted.store, "trajectories.jsonl").read_bytes() == before
+
+
+def test_a_limit_leaves_gaps_and_says_so(
+    project: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    with ScriptedEndpoint(scripted_agent) as endpoint:
+        call = sentinel(
+            *("collect", "--questions", project.questions, "--database", project.database),
+            *("--base-url", endpoint.url, "--model", "scripted", "--store", tmp_path / "store"),
+            *("--limit", 5, "--workers", 2, "--clock", CLOCK, "--json"),
+        )
+    assert call.document["done"] == 5
+    assert len(call.document["gaps"]) == len(made_up_questions()) - 5
+    assert len(list(read_trajectories(tmp_path / "store"))) == 5
+
+
+def test_evaluate_gives_every_exhibit_by_name_and_counts_the_spending(
+    fitted: Project, sentinel: Sentinel
+) -> None:
+    arguments = (
+        *("evaluate", fitted.store, "--pools", fitted.pools, "--labels", fitted.labels),
+        *("--monitor", fitted.monitor, "--json"),
+    )
+    first, second = sentinel(*arguments), sentinel(*arguments)
+    assert first.code == second.code == 0
+    ladder = first.document["exhibits"]["ladder"]["rows"]
+    systems = {"vanilla", "gate", "chow", "full", "early-stop", "always-abstain"}
+    assert {(row["system"], row["stakes"]) for row in ladder} == {
+        (system, stakes) for system in systems for stakes in (1.0, 4.0, 9.0)
+    }
+    for name in ("heads", "operating", "gain", "reliability", "by_step", "step_economics"):
+        assert first.document["exhibits"][name]["rows"], name
+    assert second.document["spent"] == first.document["spent"] + 1
+    first.document.pop("spent")
+    assert first.document["exhibits"] == second.document["exhibits"]
+
+
+def test_a_monitor_beats_the_agent_alone_where_failures_show(
+    fitted: Project, sentinel: Sentinel
+) -> None:
+    call = sentinel(
+        *("evaluate", fitted.store, "--pools", fitted.pools, "--labels", fitted.labels),
+        *("--monitor", fitted.monitor, "--json"),
+    )
+    score = {
+        (row["system"], row["stakes"]): row["rs"]["estimate"]
+        for row in call.document["exhibits"]["ladder"]["rows"]
+    }
+    for stakes in (1.0, 4.0, 9.0):
+        assert score["full", stakes] > score["vanilla", stakes]
+        assert score["full", stakes] >= score["always-abstain", stakes]
+
+
+def test_tables_fit_eighty_columns(
+    fitted: Project, sentinel: Sentinel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    first = next(read_trajectories(fitted.store)).question.id
+    for arguments in (
+        ("fit", fitted.store, *_fit_options(fitted), "--out", fitted.folder / "again"),
+        ("evaluate", fitted.store, *_fit_options(fitted), "--monitor", fitted.monitor),
+        ("show", fitted.store, first, "--monitor", fitted.monitor, "--stakes", "4"),
+        ("doctor", "--database", fitted.database, "--monitor", fitted.monitor),
+    ):
+        call = sentinel(*arguments)
+        assert call.code == 0, call.err
+        assert max(map(len, call.out.splitlines())) <= 80, arguments
+
+
+def test_show_stops_where_the_policy_stops(fitted: Project, sentinel: Sentinel) -> None:
+    decisions = set()
+    for trajectory in list(read_trajectories(fitted.store))[:60]:
+        call = sentinel(
+            "show", fitted.store, trajectory.question.id, "--monitor", fitted.monitor, "--json"
+        )
+        states = call.document["states"]
+        assert len(states) == len(trajectory.steps) + 1
+        stops = [state for state in states if state["decision"] != "continue"]
+        assert stops, "the last state always decides"
+        assert not stops[0]["after_stop"]
+        assert all(state["after_stop"] for state in states[stops[0]["t"] + 1 :])
+        decisions.add(stops[0]["decision"])
+    assert "deliver" in decisions
+    assert decisions & {"refuse", "exit", "withhold"}
+
+
+def test_every_json_verb_prints_one_document_and_nothing_else_on_stdout(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    for arguments in (
+        ("questions", "pools", fitted.questions, "--out", tmp_path / "pools.json"),
+        ("label", fitted.store, *_label_options(fitted), "--out", tmp_path / "labels.jsonl"),
+        ("fit", fitted.store, *_fit_options(fitted), "--out", tmp_path / "monitor"),
+        ("doctor",),
+    ):
+        call = sentinel(*arguments, "--json")
+        assert call.code == 0, call.err
+        json.loads(call.out)
+
+
+def test_what_was_collected_is_readable_by_its_owner_only(fitted: Project) -> None:
+    files = [
+        *Path(fitted.store).iterdir(),
+        Path(fitted.labels),
+        *Path(fitted.monitor).iterdir(),
+    ]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_labels_and_fit_are_the_same_twice(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    labelled = tmp_path / "labels.jsonl"
+    assert sentinel("label", fitted.store, *_label_options(fitted), "--out", labelled).code == 0
+    assert labelled.read_bytes() == Path(fitted.labels).read_bytes()
+    assert sentinel("fit", fitted.store, *_fit_options(fitted), "--out", tmp_path / "m").code == 0
+    for name in ("monitor.npz", "calibration.npz"):
+        assert (tmp_path / "m" / name).read_bytes() == Path(fitted.monitor, name).read_bytes()
+
+
+def _fit_options(project: Project) -> tuple[str, ...]:
+    return ("--pools", project.pools, "--labels", project.labels)
+
+
+def _label_options(project: Project) -> tuple[str, ...]:
+    return (
+        *("--questions", project.questions, "--database", project.database),
+        *("--clock", CLOCK),
+    )
