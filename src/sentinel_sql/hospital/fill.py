@@ -34,6 +34,7 @@ class Filled:
     id: str
     text: str
     gold_sql: str | None
+    values: Values
 
 
 @dataclass(kw_only=True, slots=True)
@@ -73,7 +74,7 @@ class Filler:
             misses = 0
             seen.add(text)
             mark = hashlib.sha256(f"{template.name}\n{text}\n{gold}".encode()).hexdigest()[:10]
-            yield Filled(id=f"h-{mark}", text=text, gold_sql=gold)
+            yield Filled(id=f"h-{mark}", text=text, gold_sql=gold, values=values)
 
     def _draw(self, slots: tuple[str, ...], draw: random.Random) -> dict[str, str | int | float]:
         values: dict[str, str | int | float] = {}
