@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sentinel_sql.agent.action import Action, parse_reply
+from sentinel_sql.trajectory.store import read_trajectories
 
 # --- properties -------------------------------------------------------------------------------
 
@@ -205,3 +207,15 @@ def test_a_reply_that_repeats_itself_is_read_in_reasonable_time(piece: str) -> N
     started = time.process_time()
     parse_reply(piece * (4_000 // len(piece)))
     assert time.process_time() - started < 2.0
+
+
+def test_every_recorded_reply_is_read_as_its_own_harness_read_it(shared_data: Path) -> None:
+    recorded = shared_data / "recordings" / "qwen2.5-coder-1.5b" / "ehrsql2024.jsonl.gz"
+    compared = 0
+    for trajectory in read_trajectories(recorded):
+        for step in trajectory.steps:
+            action = parse_reply(step.reply or "")
+            assert action.kind == step.action
+            assert (action.sql or "").split() == (step.sql or "").split()
+            compared += 1
+    assert compared == 843

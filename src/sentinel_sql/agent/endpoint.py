@@ -6,6 +6,7 @@ Python process with 32 workers doesn't have.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -13,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic_core import from_json
@@ -46,6 +47,18 @@ class Answer:
     def worth_another_try(self) -> bool:
         """Whether the same request may fare better later."""
         return self.status is None or self.status in (408, 409, 429) or self.status >= 500
+
+    def parsed(self) -> Any:
+        """Return the body's JSON.
+
+        Raises:
+            ValueError: the body is no JSON.
+        """
+        try:
+            return from_json(self.body)
+        except ValueError:
+            # The quick parser refuses half a surrogate pair, as tokens cut inside a character are.
+            return json.loads(self.body)
 
 
 class Endpoint:
@@ -185,7 +198,7 @@ class Endpoint:
                 "address that it names as --base-url",
                 for_every_call=True,
             )
-        why = _error_code(answer.body)
+        why = _error_code(answer)
         if status >= 500:
             return EndpointError(
                 f"{self.url}: fails in {tries} (status {status}{why}); see the endpoint's log"
@@ -219,10 +232,10 @@ def _asked_pause(value: str | None) -> float | None:
     return max(seconds, 0.0) if seconds == seconds else None
 
 
-def _error_code(body: bytes) -> str:
+def _error_code(answer: Answer) -> str:
     """Return `, code` where an error's body has one of plain letters."""
     try:
-        error = from_json(body)["error"]
+        error = answer.parsed()["error"]
         code = error.get("code") or error.get("type")
     except (ValueError, KeyError, TypeError, AttributeError):
         return ""

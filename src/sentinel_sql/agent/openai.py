@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, Self
 
-from pydantic_core import from_json
-
 from sentinel_sql.agent.endpoint import Answer, Endpoint
 from sentinel_sql.agent.model import Message, Reply
 from sentinel_sql.agent.telemetry import TOP, read_tokens
@@ -101,7 +99,7 @@ class OpenAIModel:
 
     def _read(self, answer: Answer) -> Reply:
         try:
-            data = from_json(answer.body)
+            data = answer.parsed()
             choice = data["choices"][0]
             text = choice["message"].get("content") or ""
             if not isinstance(text, str):
@@ -139,7 +137,7 @@ def list_models(
         if answer.status != 200:
             raise endpoint.refusal(answer)
         try:
-            return tuple(str(model["id"]) for model in from_json(answer.body)["data"])
+            return tuple(str(model["id"]) for model in answer.parsed()["data"])
         except (ValueError, KeyError, TypeError) as error:
             raise endpoint.nonsense() from error
     finally:
