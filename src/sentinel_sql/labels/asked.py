@@ -65,8 +65,13 @@ def select_form(sql: str) -> SelectForm:
 
 
 def asks_set(question: str, gold: SelectForm) -> bool:
-    """Tell if only what is in the answer counts, not how often: by DISTINCT or by the wording."""
-    return gold.distinct or bool(_SET.search(question) and not _EACH.search(question))
+    """Tell if only what is in the answer counts, not how often it is said.
+
+    So it is where the gold says DISTINCT, where it gives yes or no (a yes said twice is a
+    yes), and where the wording asks which ones there are.
+    """
+    by_wording = bool(_SET.search(question) and not _EACH.search(question))
+    return gold.distinct or gold.truth_value or by_wording
 
 
 def asks_order(question: str, gold: SelectForm) -> bool:

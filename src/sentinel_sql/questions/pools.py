@@ -84,6 +84,20 @@ class Pools:
                 "collected with"
             )
 
+    def summary(self) -> dict[str, Any]:
+        """Return the counts of questions and templates by pool, the seed and the hash."""
+        questions = Counter(self.pools[template] for template in self.templates.values())
+        templates = Counter(self.pools.values())
+        return {
+            "questions": len(self.templates),
+            "templates": len(self.pools),
+            **{
+                pool: {"questions": questions[pool], "templates": templates[pool]} for pool in POOLS
+            },
+            "seed": self.seed,
+            "sha256": self.sha256,
+        }
+
     @cached_property
     def sha256(self) -> str:
         """Hash of the content; it identifies the manifest in a bundle."""
