@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sentinel_sql.database.executor import Cell
@@ -18,6 +19,7 @@ KNOWN_CLOCKS: Mapping[str, str] = {
     "mimic_iii": "2105-12-31 23:59:00",
     "eicu": "2105-12-31 23:59:00",
     "mimic_iv": "2100-12-31 23:59:00",
+    "hospital": "2100-12-31 23:59:00",
 }
 """Current times by database name, as the EHRSQL and EHRSQL-2024 data sets fix them (paper
 section 4.1). Any other database's clock is its user's to give."""
@@ -41,7 +43,17 @@ _NAMES_FOLLOW = ("as", "from", "join", "with")
 
 _FORM = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)
 
+_ASKING_WORDS = ("now", "current_", *_ZONES)
+# A time function without its time value: date(), strftime('%Y'). Where a comment or a computed
+# format hides that, the answer is yes.
+_ASKING_CALL = re.compile(
+    r"(?:date|time|julianday|unixepoch)\W*\(\s*(?:\)|--|/\*)"
+    r"|(?:date|time|julianday|unixepoch)\W*(?:--|/\*)"
+    r"|strftime(?!\(\s*'[^']*'\s*,)"
+)
+
 Edit = tuple[int, int, str]
+"""Start and end of a piece of the SQL, and what stands there instead."""
 
 
 def checked_clock(clock: str) -> str:
@@ -70,22 +82,29 @@ def to_clock(value: Cell, clock: str) -> Cell:
     return clock if isinstance(value, str) and value.lower() == "now" else value
 
 
-def with_clock(sql: str, clock: str, tokens: Sequence[Token] | None = None) -> str:
+def may_ask_time(sql: str) -> bool:
+    """Say whether `sql` could ask for the current time or a zone: a cheap look that errs on yes."""
+    text = sql.lower()
+    return any(word in text for word in _ASKING_WORDS) or _ASKING_CALL.search(text) is not None
+
+
+def with_clock(sql: str, clock: str) -> str:
     """Return `sql` with every request for the current time answered by `clock`.
 
     Args:
         sql: one statement.
         clock: the database's current time, `YYYY-MM-DD HH:MM:SS`.
-        tokens: `tokenize(sql)`, where the caller has it already.
     """
-    tokens = tokenize(sql) if tokens is None else tokens
+    if not may_ask_time(sql):
+        return sql
+    tokens = tokenize(sql)
     edits = list(_keyword_edits(tokens, clock))
     calls = list(_calls(tokens))
     edits += [edit for call in calls for edit in _call_edits(call, clock)]
     answered = {start for start, _, _ in edits}
-    if any(_is_now(token) and token.start not in answered for token in tokens):
-        # Some 'now' reaches its function by another way than as a plain argument (coalesce,
-        # CASE, a common table expression) or isn't a time at all: only the running value tells.
+    if any(_is_text(token, "now") and token.start not in answered for token in tokens):
+        # Some 'now' reaches its function by another way than as a plain argument ("now",
+        # coalesce, CASE, a common table expression) or is no time at all: only its value tells.
         edits += [edit for call in calls for edit in _wrapping_edits(call)]
     if not edits:
         return sql
@@ -96,17 +115,30 @@ def with_clock(sql: str, clock: str, tokens: Sequence[Token] | None = None) -> s
     return "".join(pieces) + sql[position:]
 
 
+@dataclass(slots=True)
 class _Call:
-    """A call of a time function: its name, its arguments' tokens, its closing parenthesis."""
+    """A parenthesis and what is known of it: a time function's call has that function's name.
 
-    def __init__(self, name: str, arguments: list[list[Token]], closing: Token) -> None:
-        self.name = name
-        self.arguments = arguments
-        self.closing = closing
-        first, count = _TIME_VALUES[name]
-        self.values = arguments[first : first + count]
-        self.modifiers = arguments[first + count :]
-        self.is_bare = len(arguments) == first and name != "timediff"
+    `arguments` are the tokens between its commas.
+    """
+
+    name: str
+    arguments: list[Sequence[Token]]
+    closing: Token
+
+    @property
+    def values(self) -> Sequence[Sequence[Token]]:
+        first, count = _TIME_VALUES[self.name]
+        return self.arguments[first : first + count]
+
+    @property
+    def modifiers(self) -> Sequence[Sequence[Token]]:
+        return self.arguments[sum(_TIME_VALUES[self.name]) :]
+
+    @property
+    def asks_without_value(self) -> bool:
+        # SQLite takes a missing time value for 'now'
+        return len(self.arguments) == _TIME_VALUES[self.name][0] and self.name != "timediff"
 
 
 def _keyword_edits(tokens: Sequence[Token], clock: str) -> Iterator[Edit]:
@@ -123,41 +155,48 @@ def _keyword_edits(tokens: Sequence[Token], clock: str) -> Iterator[Edit]:
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[_Call]:
-    for index, token in enumerate(tokens[:-1]):
-        if token.kind not in ("word", "quoted") or tokens[index + 1].text != "(":
+    # one pass with a stack of open parentheses: nesting must not cost more than length
+    stack: list[tuple[str, list[int]]] = []
+    for index, token in enumerate(tokens):
+        if token.kind != "mark" or token.text not in ("(", ",", ")"):
             continue
-        name = token.value.lower()
-        if name in _TIME_VALUES and not (index and tokens[index - 1].text == "."):
-            call = _call(name, tokens, index + 2)
-            if call:
-                yield call
+        if token.text == "(":
+            stack.append((_time_function_before(tokens, index), [index + 1]))
+        elif stack and token.text == ",":
+            stack[-1][1].append(index + 1)
+        elif stack:
+            name, starts = stack.pop()
+            if name and not _names_a_table(tokens, index + 1):
+                ends = [start - 1 for start in starts[1:]] + [index]
+                arguments = [tokens[i:j] for i, j in zip(starts, ends, strict=True)]
+                yield _Call(name, arguments if any(arguments) else [], token)
 
 
-def _call(name: str, tokens: Sequence[Token], start: int) -> _Call | None:
-    arguments: list[list[Token]] = [[]]
-    depth = 0
-    for token in tokens[start:]:
-        mark = token.text if token.kind == "mark" else ""
-        if mark == ")" and depth == 0:
-            return _Call(name, arguments if arguments != [[]] else [], token)
-        if mark == "," and depth == 0:
-            arguments.append([])
-            continue
-        depth += (mark == "(") - (mark == ")")
-        arguments[-1].append(token)
-    return None
+def _time_function_before(tokens: Sequence[Token], index: int) -> str:
+    if index == 0 or tokens[index - 1].kind not in ("word", "quoted"):
+        return ""
+    if index > 1 and tokens[index - 2].text == ".":
+        return ""
+    name = tokens[index - 1].value.lower()
+    return name if name in _TIME_VALUES else ""
+
+
+def _names_a_table(tokens: Sequence[Token], index: int) -> bool:
+    # `WITH date(column) AS (…)` has the look of a call
+    following = [token.text.lower() for token in tokens[index : index + 2]]
+    return following[:1] == ["as"] and following[1:] in (["("], ["materialized"], ["not"])
 
 
 def _call_edits(call: _Call, clock: str) -> Iterator[Edit]:
-    if call.is_bare:
+    if call.asks_without_value:
         separator = ", " if call.arguments else ""
         yield call.closing.start, call.closing.start, f"{separator}'{clock}'"
     for argument in call.values:
-        if len(argument) == 1 and _is_now(argument[0]):
+        if len(argument) == 1 and argument[0].kind == "string" and _is_text(argument[0], "now"):
             yield argument[0].start, argument[0].end, f"'{clock}'"
     for argument in call.modifiers:
         # The clock has no time zone; without this the machine's would shift it.
-        if len(argument) == 1 and argument[0].value.lower() in _ZONES:
+        if len(argument) == 1 and _is_text(argument[0], *_ZONES):
             yield argument[0].start, argument[0].end, "'+0 days'"
 
 
@@ -169,5 +208,6 @@ def _wrapping_edits(call: _Call) -> Iterator[Edit]:
             yield end, end, ")"
 
 
-def _is_now(token: Token) -> bool:
-    return token.kind in ("string", "quoted") and token.value.lower() == "now"
+def _is_text(token: Token, *values: str) -> bool:
+    # SQLite takes a name in double quotes for a text where no column is called so
+    return token.text[:1] in ("'", '"') and token.value.lower() in values

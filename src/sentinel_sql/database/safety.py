@@ -8,11 +8,11 @@ row or an expression may become; and the executor's deadline and caps bound the 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 
 from sentinel_sql.database.clock import CLOCK_FUNCTION
 from sentinel_sql.database.executor import Limits
-from sentinel_sql.database.sql_tokens import Token
+from sentinel_sql.database.sql_tokens import Token, tokenize
 
 _FUNCTIONS: Mapping[str, str] = {
     "aggregates and windows": "avg count cume_dist dense_rank first_value group_concat lag "
@@ -45,6 +45,9 @@ READABLE_BUILT_INS: Set[str] = frozenset(
 )
 """Tables of SQLite's own that may be read besides the database's: its list of tables, and the
 two that unfold JSON. `dbstat`, `sqlite_dbpage`, `pragma_…` and their like stay shut."""
+
+LONGEST_SQL = 100_000
+"""Characters of a statement; a longer one is a model's slip, and isn't even looked at."""
 
 _ACTIONS: Mapping[int, str] = {
     getattr(sqlite3, f"SQLITE_{name.replace(' ', '_')}"): name
@@ -124,21 +127,24 @@ class Gatekeeper:
         return sqlite3.SQLITE_DENY
 
 
-def end_of_first_statement(tokens: Sequence[Token]) -> int | None:
-    """Return where the only statement ends, or None if more than one stands there.
+def only_statement(sql: str) -> str | None:
+    """Return the one statement of `sql` without what follows it, or None if there are several.
 
-    Semicolons at the end and comments don't count; with no statement at all it is 0.
+    Semicolons at the end, comments, and semicolons within texts and names don't count.
     """
-    end = 0
-    closed = False
-    for token in tokens:
-        if token.kind == "mark" and token.text == ";":
-            closed = closed or end > 0
-        elif closed:
-            return None
-        else:
-            end = token.end
-    return end
+    if ";" not in sql:
+        return sql
+    tokens = tokenize(sql)
+    meant = [not _is_semicolon(token) for token in tokens]
+    if True not in meant:
+        return ""
+    first = meant.index(True)
+    end = meant.index(False, first) if False in meant[first:] else len(meant)
+    return None if True in meant[end:] else sql[tokens[first].start : tokens[end - 1].end]
+
+
+def _is_semicolon(token: Token) -> bool:
+    return token.kind == "mark" and token.text == ";"
 
 
 def set_sqlite_limits(connection: sqlite3.Connection, limits: Limits, widest_table: int) -> None:
@@ -152,10 +158,10 @@ def set_sqlite_limits(connection: sqlite3.Connection, limits: Limits, widest_tab
     for category, value in (
         # One text, blob or row. Five times what is kept of a cell: a longer one is cut rather
         # than refused, while a single search of one text in another ends within seconds.
-        (sqlite3.SQLITE_LIMIT_LENGTH, 5 * limits.cell),
+        (sqlite3.SQLITE_LIMIT_LENGTH, max(500_000, 5 * limits.cell)),
         # A row is built whole before it is handed over, so its cells together count too.
         (sqlite3.SQLITE_LIMIT_COLUMN, max(100, widest_table)),
-        (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 100_000),
+        (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 4 * LONGEST_SQL),
         (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200),
         (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 100),
         (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),

@@ -8,8 +8,7 @@ text, also on one that SQLite will go on to reject. Ours.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, NamedTuple
 
 TokenKind = Literal["word", "string", "quoted", "blob", "number", "variable", "mark"]
 
@@ -32,8 +31,7 @@ _TOKEN = re.compile(
 _CLOSING = {"[": "]"}
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token that means something; white space and comments are left out.
 
     `start` and `end` are its offsets in the SQL.
@@ -59,7 +57,7 @@ class Token:
 def tokenize(sql: str) -> list[Token]:
     """Return the tokens of `sql` in order, without white space and comments. Never fails."""
     return [
-        Token(cast(TokenKind, match.lastgroup), match.group(), match.start(), match.end())
+        Token(match.lastgroup, match[0], *match.span())  # type: ignore[arg-type]
         for match in _TOKEN.finditer(sql)
         if match.lastgroup != "space"
     ]

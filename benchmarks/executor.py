@@ -1,0 +1,186 @@
+"""What running SQL through the executor costs, and how well its bounds hold, as ratios of one run.
+
+`measure()` gives the figures; run as a script it prints them as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import lzma
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from sentinel_sql.database.equivalence import MODES
+from sentinel_sql.database.executor import Limits
+from sentinel_sql.database.sqlite import SqliteDatabase
+
+MEGABYTE = 1_000_000
+SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
+
+RUNAWAYS = (
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c",
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3000) "
+    "SELECT sum(a.x * b.x % d.x) FROM c a, c b, c d",
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+    "SELECT x FROM c ORDER BY random() LIMIT 5",
+    "WITH RECURSIVE c(x) AS (SELECT printf('%.*c', 400000, 'x') UNION ALL SELECT upper(x) FROM c) "
+    "SELECT sum(length(replace(x, 'X', 'y'))) FROM c",
+)
+_ROWS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT {rows}) "
+HUGE = {
+    "long rows of long texts": _ROWS.format(rows=5_000)
+    + "SELECT printf('%.*c', 400000, 'x') FROM c",
+    "many rows of short texts": _ROWS.format(rows=200_000)
+    + "SELECT printf('%.*c', 10000, 'x') || x FROM c",
+    "one text": "SELECT printf('%.*c', 2000000000, 'x')",
+    "one text, doubled": "WITH RECURSIVE c(x) AS (SELECT 'x' UNION ALL SELECT x || x FROM c "
+    "LIMIT 32) SELECT x FROM c ORDER BY length(x) DESC",
+    "wide rows of wide characters": _ROWS.format(rows=50)
+    + "SELECT "
+    + ", ".join(["printf('%.*c', 440000, 'x') || char(128512)"] * 100)
+    + " FROM c",
+    "one aggregate": _ROWS.format(rows=2_000_000)
+    + "SELECT group_concat(printf('%1000d', x)) FROM c",
+}
+"""Queries whose results would take some 2 GB."""
+
+LONGEST_STEP = "SELECT instr(printf('%.*c', 490000, 'a'), printf('%.*c', 245000, 'a') || 'b')"
+"""A search built to be slow: one step of SQLite's machine, which no deadline can cut."""
+
+
+def measure(shared: Path = SHARED) -> dict[str, float | int | str]:
+    """Return overhead, runaway and memory figures.
+
+    Args:
+        shared: folder with `data/ehrsql2024`; where it is absent, generated queries are run.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        data = shared / "data" / "ehrsql2024"
+        real = data.is_dir()
+        path, queries = (_real if real else _generated)(data, Path(folder))
+        runaway = runaway_ratio(path)
+        return {
+            "queries": len(queries),
+            "queries_from": "EHRSQL-2024" if real else "generated",
+            "overhead_ratio": overhead_ratio(path, queries),
+            "runaway_ratio": runaway,
+            "longest_step_seconds": longest_step(path),
+            "huge_result_megabytes": huge_result_megabytes(path),
+        }
+
+
+def overhead_ratio(path: Path, queries: Sequence[str]) -> float:
+    """Return the executor's time for all queries over that of plain `sqlite3`, interleaved."""
+    spent = {"plain": 0.0, "executor": 0.0}
+    uri = f"{path.as_uri()}?mode=ro"
+    with SqliteDatabase.open(path) as database, closing(sqlite3.connect(uri, uri=True)) as plain:
+        runs: list[tuple[str, Callable[[str], object]]] = [
+            ("plain", lambda sql: plain.execute(sql).fetchall()),
+            ("executor", database.execute),
+        ]
+        for sql in queries:
+            runs.reverse()  # neither always finds the pages that the other has just read
+            for name, run in runs:
+                started = time.perf_counter()
+                run(sql)
+                spent[name] += time.perf_counter() - started
+    return spent["executor"] / spent["plain"]
+
+
+def runaway_ratio(path: Path, seconds: float = 1.0) -> float:
+    """Return the longest time that an endless query ran, over its deadline."""
+    longest = 0.0
+    with SqliteDatabase.open(path, limits=Limits(seconds=seconds)) as database:
+        for sql in RUNAWAYS:
+            started = time.perf_counter()
+            result = database.execute(sql)
+            longest = max(longest, time.perf_counter() - started)
+            if result.kind != "error":
+                raise RuntimeError(f"an endless query ended: {sql}")
+    return longest / seconds
+
+
+def longest_step(path: Path) -> float:
+    """Return the seconds of the slowest single step that SQLite's limits leave possible."""
+    with SqliteDatabase.open(path) as database:
+        return database.execute(LONGEST_STEP).seconds
+
+
+def huge_result_megabytes(path: Path) -> float:
+    """Return the peak memory of a process of its own that asks for 2 GB results in turn."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).resolve()), "--huge", str(path)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return float(done.stdout)
+
+
+def _run_huge(path: Path) -> None:
+    with SqliteDatabase.open(path, limits=Limits(seconds=20)) as database:
+        for sql in HUGE.values():
+            database.execute(sql)
+    print(_peak_memory() / MEGABYTE)
+
+
+def _peak_memory() -> int:
+    status = Path("/proc/self/status")
+    if status.exists():  # `ru_maxrss` of a child counts its parent's memory on Linux
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _real(data: Path, folder: Path) -> tuple[Path, list[str]]:
+    path = folder / "mimic_iv.sqlite"
+    with lzma.open(data / "mimic_iv.sqlite.xz") as source, path.open("wb") as sink:
+        shutil.copyfileobj(source, sink)
+    prepare = MODES["ehrsql-2024"].postprocess
+    queries = []
+    for split in ("train", "valid"):
+        with gzip.open(data / f"tasks_{split}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            tasks = [json.loads(line) for line in lines]
+        queries += [prepare(task["gold_sql"]) for task in tasks if task["answerable"]]
+    return path, queries
+
+
+def _generated(_data: Path, folder: Path) -> tuple[Path, list[str]]:
+    path = folder / "generated.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE stays (id INTEGER, ward TEXT, start TEXT, cost REAL)")
+        connection.executemany(
+            "INSERT INTO stays VALUES (?, ?, ?, ?)",
+            (
+                (i, f"ward {i % 17}", f"2099-{i % 12 + 1:02}-{i % 28 + 1:02}", i * 0.25)
+                for i in range(5_000)
+            ),
+        )
+    return path, [
+        f"SELECT ward, count(*), sum(cost) FROM stays WHERE id > {n} "
+        "AND strftime('%Y-%m', start) >= '2099-05' GROUP BY ward"
+        for n in range(500)
+    ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, default=SHARED)
+    parser.add_argument("--huge", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.huge:
+        _run_huge(arguments.huge)
+    else:
+        print(json.dumps(measure(arguments.shared), indent=2))
