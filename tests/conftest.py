@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no defect of the code.
+settings.register_profile("sentinel", deadline=None)
+settings.load_profile("sentinel")
 
 
 @pytest.fixture(scope="session")

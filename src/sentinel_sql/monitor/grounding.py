@@ -1,4 +1,4 @@
-"""Grounding features: does the SQL rest on the schema, the question and what was seen?
+"""Grounding features: whether the SQL rests on the schema, the question and what was seen.
 
 Each new query is parsed once for all three features; a query seen before isn't parsed again.
 SQL that can't be parsed, or that is longer or nested deeper than any honest query, contributes

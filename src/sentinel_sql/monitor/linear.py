@@ -112,9 +112,13 @@ class FittedLinearHead:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinearHead:
-    """Settings of the linear head. `penalty` is the inverse of the regularisation's strength."""
+    """Settings of the linear head.
 
-    penalty: float = 10.0
+    `tightness` is the weight of the data against the regularisation (ours: 10, because rows of
+    length one have small entries).
+    """
+
+    tightness: float = 10.0
     name: str = "linear"
 
     def read(self, question: AskedQuestion) -> LinearReading:
@@ -131,8 +135,14 @@ class LinearHead:
             1.0 + np.log((1 + len(inputs)) / (1 + document_frequency)),
             0.0,
         )
+        # Far fewer snapshots than buckets: the dual problem is the small one.
         model = LogisticRegression(
-            C=self.penalty, class_weight="balanced", solver="liblinear", random_state=seed
+            C=self.tightness,
+            class_weight="balanced",
+            solver="liblinear",
+            dual=True,
+            max_iter=2000,
+            random_state=seed,
         )
         model.fit(_matrix(inputs, idf), targets)
         return FittedLinearHead(

@@ -8,7 +8,7 @@ from sentinel_sql.trajectory.record import Step
 
 
 class TelemetryState:
-    """Running means and extremes over steps. Values that aren't finite are passed over."""
+    """Running means and extremes over steps."""
 
     def __init__(self) -> None:
         self._logprob_means: list[float] = []
@@ -20,14 +20,15 @@ class TelemetryState:
         """Take in one more step."""
         if step.telemetry is None:
             return
-        logprobs = [value for value in step.telemetry.logprobs if math.isfinite(value)]
-        entropies = [value for value in step.telemetry.entropies if math.isfinite(value)]
+        logprobs, entropies = step.telemetry.logprobs, step.telemetry.entropies
         if logprobs:
             self._logprob_means.append(math.fsum(logprobs) / len(logprobs))
-            self._lowest = min([*logprobs, *([] if self._lowest is None else [self._lowest])])
+            lowest = min(logprobs)
+            self._lowest = lowest if self._lowest is None else min(lowest, self._lowest)
         if entropies:
             self._entropy_means.append(math.fsum(entropies) / len(entropies))
-            self._highest = max([*entropies, *([] if self._highest is None else [self._highest])])
+            highest = max(entropies)
+            self._highest = highest if self._highest is None else max(highest, self._highest)
 
     def values(self) -> dict[str, float | None]:
         """Return the features, None where nothing was observed."""

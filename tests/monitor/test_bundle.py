@@ -1,0 +1,133 @@
+"""A saved monitor comes back bit for bit, or is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from run_cases import HEADER, planted_store
+from sentinel_sql.errors import BundleError
+from sentinel_sql.monitor import bundle
+from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.pipeline.fit import calibration_scores, fit
+
+
+@pytest.fixture(scope="module")
+def monitor() -> Monitor:
+    made, pools, labels = planted_store(240, seed=31)
+    return fit(made, pools, labels, HEADER)
+
+
+@pytest.fixture
+def saved(monitor: Monitor, tmp_path: Path) -> Path:
+    bundle.save(monitor, tmp_path / "monitor")
+    return tmp_path / "monitor"
+
+
+def test_a_loaded_monitor_assesses_bit_for_bit(monitor: Monitor, saved: Path) -> None:
+    loaded = bundle.load(saved)
+    made, _, _ = planted_store(40, seed=32)
+    for run in made:
+        assert list(loaded.replay(run)) == list(monitor.replay(run))
+    assert loaded.thresholds == monitor.thresholds
+    assert loaded.facts == monitor.facts
+    assert loaded.agent == monitor.agent
+    assert loaded.estimators.schema == monitor.estimators.schema
+
+
+def test_the_calibration_pool_comes_back_in_columns(monitor: Monitor, saved: Path) -> None:
+    kept, loaded = calibration_scores(monitor), calibration_scores(bundle.load(saved))
+    assert loaded.question_ids == kept.question_ids
+    assert loaded.templates == kept.templates
+    for name, column in vars(kept).items():
+        np.testing.assert_array_equal(getattr(loaded, name), column)
+
+
+def test_a_hybrid_is_saved_and_loaded_too(monitor: Monitor, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from sentinel_sql.monitor.hybrid import Delivery, fit_hybrid
+
+    rng = np.random.default_rng(0)
+    hybrid = fit_hybrid(rng.random((80, 11)), rng.random(80) < 0.5, seed=1)
+    delivery = Delivery(hybrid=hybrid, auroc_head=0.6, auroc_hybrid=0.7)
+    with_hybrid = replace(monitor, estimators=replace(monitor.estimators, delivery=delivery))
+    bundle.save(with_hybrid, tmp_path / "m")
+    made, _, _ = planted_store(20, seed=33)
+    loaded = bundle.load(tmp_path / "m")
+    assert loaded.estimators.delivery.name == "hybrid"
+    for run in made:
+        assert list(loaded.replay(run)) == list(with_hybrid.replay(run))
+
+
+def test_files_are_private_and_hold_no_text_of_runs(saved: Path) -> None:
+    for path in saved.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as archive:
+                assert not any(archive[name].dtype == object for name in archive.files)
+    told = (saved / bundle.MANIFEST).read_text()
+    assert "glucose" not in told
+    assert "carefully" not in told
+
+
+def test_saving_replaces_an_older_bundle_and_leaves_no_litter(
+    monitor: Monitor, saved: Path
+) -> None:
+    bundle.save(monitor, saved)
+    assert [path.name for path in saved.parent.iterdir()] == ["monitor"]
+    bundle.load(saved)
+
+
+def test_a_folder_of_something_else_is_never_overwritten(monitor: Monitor, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(BundleError, match="choose another folder"):
+        bundle.save(monitor, tmp_path)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_save_that_fails_leaves_the_older_bundle(
+    monitor: Monitor, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(bundle, "_write", full)
+    with pytest.raises(BundleError, match="No space left"):
+        bundle.save(monitor, saved)
+    assert [path.name for path in saved.parent.iterdir()] == ["monitor"]
+    bundle.load(saved)
+
+
+@pytest.mark.parametrize("name", [bundle.MANIFEST, *bundle.ARRAYS])
+def test_any_damage_is_told_in_one_line(saved: Path, name: str) -> None:
+    path = saved / name
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for at in rng.integers(0, len(whole), 25).tolist():
+        flipped = bytes([whole[at] ^ 1])
+        for damaged in (whole[:at], whole[:at] + flipped + whole[at + 1 :]):
+            path.write_bytes(damaged)
+            with pytest.raises(BundleError) as told:
+                bundle.load(saved)
+            assert "\n" not in str(told.value)
+    path.unlink()
+    with pytest.raises(BundleError):
+        bundle.load(saved)
+
+
+def test_another_major_version_is_refused_by_name(saved: Path) -> None:
+    path = saved / bundle.MANIFEST
+    manifest = json.loads(path.read_text()) | {"format": "sentinel-monitor/2"}
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(BundleError, match="sentinel-monitor/2"):
+        bundle.load(saved)
+
+
+def test_a_folder_without_a_monitor_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="holds no monitor"):
+        bundle.load(tmp_path / "nowhere")

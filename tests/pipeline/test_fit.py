@@ -1,0 +1,148 @@
+"""Fitting finds a planted signal, is deterministic, never reads held-out runs, and refuses well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from run_cases import HEADER, planted_store
+from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.errors import (
+    CannotFitError,
+    InputError,
+    LabelsError,
+    PoolsError,
+    StoreError,
+)
+from sentinel_sql.pipeline.fit import STAGES, calibration_scores, fit
+from sentinel_sql.pipeline.scoring import prefix_scores, require_agent
+from sentinel_sql.testing import make_step
+from sentinel_sql.trajectory.record import Outcome
+
+MADE, POOLS, LABELS = planted_store(240, seed=41)
+
+
+def test_planted_signals_are_found_on_runs_never_seen() -> None:
+    from sklearn.metrics import roc_auc_score
+
+    monitor = fit(MADE, POOLS, LABELS, HEADER)
+    heldout = [run for run in MADE if POOLS.pool_of(run.question.id) == "heldout"]
+    scores = prefix_scores(monitor.estimators, heldout, pools=POOLS, labels=LABELS)
+    last = scores.offsets[1:] - 1
+    judged = scores.answered & scores.answerable
+    assert roc_auc_score(scores.correct[judged], scores.raw_correct[last][judged]) > 0.9
+    assert roc_auc_score(scores.answerable, scores.p_answerable[last]) > 0.9
+    assert monitor.facts["train_auroc_out_of_fold"]["correctness"] > 0.9
+
+
+def test_equal_seeds_give_equal_monitors_and_heldout_runs_change_nothing() -> None:
+    first = fit(MADE, POOLS, LABELS, HEADER)
+    without = [run for run in MADE if POOLS.pool_of(run.question.id) != "heldout"]
+    second = fit(without, POOLS, LABELS, HEADER)
+    assert first.thresholds == second.thresholds
+    assert first.facts == second.facts
+    for name, column in first.calibration.items():
+        np.testing.assert_array_equal(second.calibration[name], column)
+
+
+def test_thresholds_are_those_of_the_kept_calibration_columns() -> None:
+    from sentinel_sql.decision.thresholds import freeze
+
+    stages: list[tuple[int, int]] = []
+    monitor = fit(MADE, POOLS, LABELS, HEADER, on_progress=lambda *at: stages.append(at))
+    frozen = Thresholds.from_json(monitor.thresholds)
+    assert freeze(calibration_scores(monitor)) == frozen
+    assert stages == [(number, STAGES) for number in range(1, STAGES + 1)]
+
+
+def test_columns_hold_what_happened() -> None:
+    monitor = fit(MADE, POOLS, LABELS, HEADER)
+    scores = prefix_scores(monitor.estimators, MADE[:20], pools=POOLS, labels=LABELS)
+    for i, run in enumerate(MADE[:20]):
+        label = LABELS[run.question.id]
+        assert scores.question_ids[i] == run.question.id
+        assert scores.steps[i] == len(run.steps)
+        assert scores.answered[i] == (run.outcome.kind == "answered")
+        assert scores.abstained[i] == (run.outcome.kind == "abstained")
+        assert scores.answerable[i] == label.answerable
+        assert scores.correct[i] == (label.correct is True)
+        assert np.isnan(scores.delivery[i]) == (run.outcome.kind != "answered")
+        rows = slice(scores.offsets[i], scores.offsets[i + 1])
+        assert scores.tokens[rows].tolist() == [0.0, *([12.0] * len(run.steps))]
+        assert scores.seconds[rows].tolist() == [0.0, *([0.5] * len(run.steps))]
+
+
+def test_a_run_of_an_unknown_question_is_refused() -> None:
+    stranger = MADE[0].model_copy(
+        update={"question": MADE[0].question.model_copy(update={"id": "stranger"})}
+    )
+    with pytest.raises(PoolsError, match="stranger"):
+        fit([*MADE, stranger], POOLS, LABELS, HEADER)
+
+
+def test_runs_of_two_agents_are_refused_by_name() -> None:
+    other = MADE[0].agent.model_copy(update={"model": "another-model"})
+    mixed = [MADE[0].model_copy(update={"agent": other}), *MADE[1:]]
+    with pytest.raises(StoreError, match="another-model"):
+        fit(mixed, POOLS, LABELS, HEADER)
+
+
+def test_a_run_twice_is_refused() -> None:
+    with pytest.raises(StoreError, match="twice"):
+        fit([*MADE, MADE[0]], POOLS, LABELS, HEADER)
+
+
+def test_an_empty_store_is_refused() -> None:
+    with pytest.raises(StoreError, match="no run"):
+        fit([], POOLS, LABELS, HEADER)
+
+
+def test_a_missing_label_is_named() -> None:
+    name = MADE[0].question.id
+    without = {key: label for key, label in LABELS.items() if key != name}
+    with pytest.raises(LabelsError, match=name):
+        fit(MADE, POOLS, without, HEADER)
+
+
+def test_a_label_of_another_run_is_refused() -> None:
+    name = MADE[0].question.id
+    other = "cap" if LABELS[name].outcome != "cap" else "abstained"
+    wrong = LABELS[name].model_copy(update={"outcome": other})
+    with pytest.raises(LabelsError, match="label the store again"):
+        fit(MADE, POOLS, {**LABELS, name: wrong}, HEADER)
+
+
+def test_a_run_that_contradicts_itself_is_refused() -> None:
+    told = MADE[0].model_copy(
+        update={
+            "steps": (make_step(1),),
+            "outcome": Outcome(kind="answered", final_sql="SELECT 1"),
+        }
+    )
+    with pytest.raises(StoreError, match="last step"):
+        fit([told, *MADE[1:]], POOLS, LABELS, HEADER)
+
+
+@pytest.mark.parametrize("pool", ["train", "calibration"])
+def test_a_pool_with_one_class_is_refused_with_its_counts(pool: str) -> None:
+    one_sided = {
+        name: label.model_copy(update={"correct": True, "answerable": True})
+        if POOLS.pool_of(name) == pool and label.outcome == "answered"
+        else label
+        for name, label in LABELS.items()
+    }
+    with pytest.raises(CannotFitError, match=rf"the {pool} pool .*0 wrongly answered"):
+        fit(MADE, POOLS, one_sided, HEADER)
+
+
+def test_an_unknown_head_is_refused_with_the_choices() -> None:
+    with pytest.raises(InputError, match="linear"):
+        fit(MADE, POOLS, LABELS, HEADER, head="oracle")
+
+
+def test_a_monitor_refuses_the_runs_of_another_agent() -> None:
+    monitor = fit(MADE, POOLS, LABELS, HEADER)
+    require_agent(monitor, MADE[0])
+    other = MADE[0].agent.model_copy(update={"model": "another-model"})
+    with pytest.raises(StoreError, match="another-model"):
+        require_agent(monitor, MADE[0].model_copy(update={"agent": other}))
