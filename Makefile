@@ -44,5 +44,8 @@ test-slow: setup  ## the checks that take minutes
 bench: setup  ## the measured ratios, as JSON
 	$(BIN)/sentinel bench --json
 
-clean:
+docs: setup  ## write the reference of the command from its own help
+	$(BIN)/python -m sentinel_sql.cli.reference > docs/cli.md
+
+clean:  ## remove what the targets made
 	rm -rf .venv build dist

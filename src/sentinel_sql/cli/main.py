@@ -37,15 +37,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(questions.app, name="questions")
-app.command("collect", epilog=collect.EXAMPLE)(collect.collect)
-app.command("import", epilog=import_.EXAMPLE)(import_.import_)
-app.command("label", epilog=label.EXAMPLE)(label.label)
-app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
-app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
-app.command("show", epilog=show.EXAMPLE)(show.show)
-app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
-app.command("bench", epilog=bench.EXAMPLE)(bench.bench)
+app.add_typer(questions.app, name="questions", short_help="Check questions, split into pools.")
+for name, verb, example, short in (
+    ("collect", collect.collect, collect.EXAMPLE, "Run the agent and record every run."),
+    ("import", import_.import_, import_.EXAMPLE, "Take in another agent's logs."),
+    ("label", label.label, label.EXAMPLE, "Say which answers were correct."),
+    ("fit", fit.fit, fit.EXAMPLE, "Make a frozen monitor of labelled runs."),
+    ("evaluate", evaluate.evaluate, evaluate.EXAMPLE, "Replay every system on held-out runs."),
+    ("show", show.show, show.EXAMPLE, "One run, step by step, with confidences."),
+    ("doctor", doctor.doctor, doctor.EXAMPLE, "Check this installation."),
+    ("bench", bench.bench, bench.EXAMPLE, "Measure the promised ratios here."),
+):
+    app.command(name, epilog=example, short_help=short)(verb)
 
 
 def _print_version(wanted: bool) -> None:
