@@ -54,7 +54,7 @@ def cluster_wordings(wordings: Collection[str]) -> dict[str, str]:
 
 
 def _components(grams: sp.csr_matrix) -> np.ndarray:
-    """Number the connected components of the rows, given as sets of grams."""
+    """Return each row's component; rows are sets of grams, joined where nearly equal."""
     # Columns are reordered so that a row's sorted indices are its grams from rare to frequent.
     frequency = np.bincount(grams.indices, minlength=grams.shape[1])
     rank = np.empty_like(frequency)
