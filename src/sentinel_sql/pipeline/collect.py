@@ -15,7 +15,7 @@ from typing import Protocol
 
 from sentinel_sql.agent.react import Asked, finished
 from sentinel_sql.database.executor import Database
-from sentinel_sql.errors import EndpointError, QuestionsError, SentinelError
+from sentinel_sql.errors import EndpointError, QuestionsError
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import AgentInfo, Step, Trajectory
 from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore
@@ -169,7 +169,7 @@ def _refuse_doubles(questions: Sequence[Question]) -> None:
 
 
 class _Collection:
-    """One collection under way: workers take questions, this thread counts what they report."""
+    """One collection under way: workers take questions and count, this thread shows and ends."""
 
     def __init__(
         self,
@@ -190,8 +190,10 @@ class _Collection:
         self._store = store
         self._on_progress = on_progress
         self._waiting: queue.SimpleQueue[Question] = queue.SimpleQueue()
-        self._reports: queue.SimpleQueue[Trajectory | BaseException] = queue.SimpleQueue()
+        self._counted: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._guard = threading.Lock()
         self._stop = threading.Event()
+        self._end: BaseException | None = None
         self._in_a_row = 0
 
     def run(self, workers: int) -> None:
@@ -208,7 +210,9 @@ class _Collection:
                 for thread in threads:
                     thread.start()
                 for _ in self._questions:
-                    self._count(self._reports.get())
+                    self._counted.get()
+                    if self._end is not None:
+                        raise self._end
                     self.seconds = time.monotonic() - started
                     self._show()
         except KeyboardInterrupt:
@@ -219,7 +223,6 @@ class _Collection:
             for thread in threads:
                 if thread.ident is not None:
                     thread.join(max(0.0, until - time.monotonic()))
-            self._count_stragglers()
             self.seconds = time.monotonic() - started
 
     def _work(self) -> None:
@@ -235,10 +238,13 @@ class _Collection:
                 self._store.append(trajectory)
             except _StoppedError:
                 return
+            except EndpointError as error:
+                self._count_failure(error)
             except BaseException as error:
-                self._reports.put(error)
+                self._end_with(error)
             else:
-                self._reports.put(trajectory)
+                self._count_run(trajectory)
+            self._counted.put(None)
 
     def _until_stopped(self, question: Question) -> Iterator[Step]:
         for step in self._agent.steps(question):
@@ -246,45 +252,46 @@ class _Collection:
             if self._stop.is_set():
                 raise _StoppedError
 
-    def _count(self, report: Trajectory | BaseException) -> None:
-        if isinstance(report, Trajectory):
+    def _count_run(self, trajectory: Trajectory) -> None:
+        usages = [step.usage for step in trajectory.steps if step.usage is not None]
+        with self._guard:
             self.done += 1
             self._in_a_row = 0
-            self.steps += len(report.steps)
-            for usage in (step.usage for step in report.steps):
-                self.prompt_tokens += (usage and usage.prompt_tokens) or 0
-                self.completion_tokens += (usage and usage.completion_tokens) or 0
-            return
-        if not isinstance(report, EndpointError):
-            raise report
-        self.failures[str(report)] += 1
-        self._in_a_row += 1
-        if self._in_a_row >= FAILURES_IN_A_ROW or (report.for_every_call and not self.done):
-            raise EndpointError(
-                f"{report}. {self.done} runs of this time are kept in {self._store.folder}; the "
-                "same command goes on from there",
-                for_every_call=report.for_every_call,
-            ) from report
+            self.steps += len(trajectory.steps)
+            self.prompt_tokens += sum(usage.prompt_tokens or 0 for usage in usages)
+            self.completion_tokens += sum(usage.completion_tokens or 0 for usage in usages)
 
-    def _count_stragglers(self) -> None:
-        """Count runs that were recorded while the collection was ending."""
-        while not self._reports.empty():
-            report = self._reports.get()
-            if isinstance(report, Trajectory):
-                self._count(report)
-            elif isinstance(report, SentinelError):
-                self.failures[str(report)] += 1
+    def _count_failure(self, error: EndpointError) -> None:
+        with self._guard:
+            self.failures[str(error)] += 1
+            self._in_a_row += 1
+            gone = self._in_a_row >= FAILURES_IN_A_ROW or (error.for_every_call and not self.done)
+            done = self.done
+        if gone:
+            end = EndpointError(
+                f"{error}. {done} runs of this time are kept in {self._store.folder}; the same "
+                "command goes on from there",
+                for_every_call=error.for_every_call,
+            )
+            end.__cause__ = error
+            self._end_with(end)
+
+    def _end_with(self, error: BaseException) -> None:
+        with self._guard:
+            self._end = self._end or error
+        self._stop.set()
 
     def _show(self) -> None:
-        if self._on_progress is not None:
-            self._on_progress(
-                Progress(
-                    total=len(self._questions),
-                    done=self.done,
-                    failed=sum(self.failures.values()),
-                    seconds=self.seconds,
-                )
+        if self._on_progress is None:
+            return
+        with self._guard:
+            now = Progress(
+                total=len(self._questions),
+                done=self.done,
+                failed=self.failures.total(),
+                seconds=self.seconds,
             )
+        self._on_progress(now)
 
 
 class _StoppedError(Exception):

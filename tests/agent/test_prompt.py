@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlglot
+
+from sentinel_sql.agent.action import parse_reply
+from sentinel_sql.agent.examples import worked_examples
+from sentinel_sql.agent.prompt import PROMPTS, Prompt, describe
+from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.schema import ForeignKey, Schema
+from sentinel_sql.testing import CLOCK, tiny_database
+
+SCHEMA = Schema(
+    tables={
+        "visits": {"visit_id": "INTEGER", "ward_id": "INTEGER", "begun": "TIMESTAMP"},
+        "wards": {"ward_id": "INTEGER", "ward_name": "TEXT"},
+    },
+    foreign_keys=(
+        ForeignKey(table="visits", column="ward_id", to_table="wards", to_column="ward_id"),
+    ),
+)
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_every_wording_shows_schema_clock_and_the_actions(name: str) -> None:
+    system = Prompt.build(SCHEMA, CLOCK, name=name).system
+    for part in (
+        "visits(visit_id, ward_id, begun)",
+        "visits.ward_id -> wards.ward_id",
+        CLOCK,
+        "SQL: ",
+        "FINAL_SQL: ",
+        "FINAL: null",
+        "SQLite",
+    ):
+        assert part in system
+    assert "{" not in system
+
+
+def test_two_wordings_are_two_agents() -> None:
+    prompts = [Prompt.build(SCHEMA, CLOCK, name=name) for name in PROMPTS]
+    assert len({prompt.sha256 for prompt in prompts}) == len(prompts) >= 2
+    assert Prompt.build(SCHEMA, CLOCK).sha256 == Prompt.build(SCHEMA, CLOCK).sha256
+
+
+def test_notes_and_examples_of_the_user_stand_in_the_prompt_and_change_its_hash() -> None:
+    plain = Prompt.build(SCHEMA, CLOCK)
+    noted = Prompt.build(SCHEMA, CLOCK, notes="  wards are written in capitals\n")
+    assert "Notes:\nwards are written in capitals" in noted.system
+    own = Prompt.build(SCHEMA, CLOCK, examples=["QUESTION: mine?\nFINAL: null"])
+    assert own.system.endswith("Examples:\n\nQUESTION: mine?\nFINAL: null")
+    assert Prompt.build(SCHEMA, CLOCK, examples=()).system.count("Examples:") == 0
+    assert len({plain.sha256, noted.sha256, own.sha256}) == 3
+
+
+def test_the_schema_is_told_tersely(mimic_iv: Path) -> None:
+    with SqliteDatabase.open(mimic_iv, clock=CLOCK) as database:
+        told = describe(database.schema)
+    assert len(told.splitlines()) == 17 + 1 + len(database.schema.foreign_keys)
+    assert len(told) < 3_000
+
+
+def example_turns(schema: Schema) -> list[str]:
+    """The turns of all examples, questions and results left out."""
+    turns: list[str] = []
+    for example in worked_examples(schema, CLOCK):
+        lines = [line for line in example.splitlines() if not line.startswith("QUESTION: ")]
+        turns += [
+            "THOUGHT: " + turn.partition("\nRESULT: ")[0]
+            for turn in "\n".join(lines).split("THOUGHT: ")[1:]
+        ]
+    return turns
+
+
+def test_the_examples_are_in_the_form_that_the_parser_reads() -> None:
+    kinds = [parse_reply(turn).kind for turn in example_turns(SCHEMA)]
+    assert kinds == ["sql", "final_sql", "final_sql", "final_sql", "final_null"]
+    for turn in example_turns(SCHEMA):
+        sql = parse_reply(turn).sql
+        if sql is not None:
+            sqlglot.parse_one(sql, dialect="sqlite")
+
+
+def test_the_examples_run_on_the_database_that_they_are_made_for(
+    mimic_iv: Path, tmp_path: Path
+) -> None:
+    for path in (mimic_iv, tiny_database(tmp_path / "tiny.sqlite")):
+        with SqliteDatabase.open(path, clock=CLOCK) as database:
+            queries = [parse_reply(turn).sql for turn in example_turns(database.schema)]
+            kinds = {database.execute(query).kind for query in queries if query}
+        assert kinds <= {"rows", "empty"}
+        assert len(queries) == 5
+
+
+def test_what_a_schema_cannot_show_is_left_out() -> None:
+    assert worked_examples(Schema(tables={"t": {"a": "INTEGER"}}), CLOCK) == (
+        "QUESTION: What is the phone number of the person seen last?\n"
+        "THOUGHT: No table holds a phone number.\nFINAL: null",
+    )
+    with_phone = Schema(tables={"t": {"phone": "TEXT"}})
+    assert "phone number" not in worked_examples(with_phone, CLOCK)[-1]
