@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from sentinel_sql.errors import LabelsError
+from sentinel_sql.labels.file import read_labels, write_labels
+from sentinel_sql.labels.record import Label, LabelsHeader
+from sentinel_sql.schema import ForeignKey, Schema
+
+HEADER = LabelsHeader(
+    judge="rules",
+    mode="ehrsql-2024",
+    database="ward",
+    clock="2100-12-31 23:59:00",
+    schema=Schema(
+        tables={"a": {"x": "integer"}, "b": {"y": "text"}},
+        foreign_keys=(ForeignKey(table="b", column="y", to_table="a", to_column="x"),),
+    ),
+)
+LABEL = Label(question_id="q", answerable=True, outcome="answered", strict=True, correct=True,
+              reason="strict-match")  # fmt: skip
+
+labels = st.lists(
+    st.builds(
+        Label,
+        question_id=st.text(min_size=1),
+        answerable=st.booleans(),
+        outcome=st.sampled_from(["answered", "abstained", "cap"]),
+        strict=st.none() | st.booleans(),
+        correct=st.none() | st.booleans(),
+        reason=st.text(),
+    ),
+    max_size=6,
+    unique_by=lambda label: label.question_id,
+)
+
+
+@given(labels)
+def test_labels_are_read_back_as_written(
+    tmp_path_factory: pytest.TempPathFactory, written: list[Label]
+) -> None:
+    path = tmp_path_factory.mktemp("labels") / "labels.jsonl"
+    write_labels(path, HEADER, written)
+    header, found = read_labels(path)
+    assert header == HEADER
+    assert header.schema.sha256 == HEADER.schema.sha256
+    assert list(found.values()) == written
+    assert list(found) == [label.question_id for label in written]
+
+
+def test_only_the_owner_may_read_the_file_and_no_draft_stays(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    write_labels(path, HEADER, [LABEL])
+    write_labels(path, HEADER, [LABEL])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_labels_for_one_run_are_refused_and_leave_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    write_labels(path, HEADER, [LABEL])
+    before = path.read_bytes()
+    with pytest.raises(LabelsError, match="two runs carry the question id 'q'"):
+        write_labels(path, HEADER, [LABEL, LABEL])
+    assert path.read_bytes() == before
+
+
+def _lines(path: Path) -> list[str]:
+    write_labels(path, HEADER, [LABEL])
+    return path.read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (lambda h, x: "", "isn't a labels file"),
+        (lambda h, x: x + "\n", "isn't a labels file"),
+        (lambda h, x: "[]\n", "isn't a labels file"),
+        (lambda h, x: h.replace("labels/1", "labels/2") + "\n", "'sentinel-labels/2'"),
+        (lambda h, x: h.replace("rules", "oracle") + "\n", "damaged header"),
+        (lambda h, x: h.replace('"foreign_keys"', '"keys"') + "\n", "damaged header"),
+        (lambda h, x: h.replace('"mode"', '"mood"') + "\n", "damaged header"),
+        (lambda h, x: h.replace('"ward"', "7") + "\n", "damaged header"),
+        (lambda h, x: h, "cut short in line 1"),
+        (lambda h, x: h + "\n" + x[:-5], "cut short in line 2"),
+        (lambda h, x: h + "\n" + x, "cut short in line 2"),
+        (lambda h, x: f"{h}\n{x}\n{x}\n", "line 3 labels question 'q' again"),
+        (lambda h, x: f"{h}\n\n{x}\n", "line 2 is no label"),
+        (lambda h, x: f"{h}\n{x.replace('answered', 'lost')}\n", "line 2 is no label"),
+        (lambda h, x: "[" * 100_000, "isn't a labels file"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, edit: object, says: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    header, label = _lines(path)
+    path.write_text(edit(header, label))  # type: ignore[operator]
+    with pytest.raises(LabelsError) as caught:
+        read_labels(path)
+    assert says in str(caught.value)
+    assert "labels.jsonl" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_are_not_there_or_not_text_are_named(tmp_path: Path) -> None:
+    with pytest.raises(LabelsError, match=r"none\.jsonl can't be read"):
+        read_labels(tmp_path / "none.jsonl")
+    (tmp_path / "bytes").write_bytes(b"\x1f\x8b\xff")
+    with pytest.raises(LabelsError, match="isn't a labels file"):
+        read_labels(tmp_path / "bytes")
+    with pytest.raises(LabelsError, match="can't be written"):
+        write_labels(tmp_path / "none" / "labels.jsonl", HEADER, [])
+
+
+def test_the_header_line_is_plain_json(tmp_path: Path) -> None:
+    assert json.loads(_lines(tmp_path / "x")[0])["format"] == "sentinel-labels/1"
