@@ -40,12 +40,15 @@ CLOCK = "2100-12-31 23:59:00"
 def scripted_reply(script: Script, messages: Sequence[Message]) -> str:
     """Return what the script says at this point of a chat.
 
-    Turn k of a chat gets reply k, whoever else asks in between, so that a script is safe to
-    share between runs and threads.
+    Turn k after the question gets reply k, whoever else asks in between, so that a script is
+    safe to share between runs and threads.
     """
     if callable(script):
         return script(messages)
-    turn = sum(message["role"] == "assistant" for message in messages)
+    turn = 0
+    for message in messages:
+        asks = message["role"] == "user" and message["content"].startswith("QUESTION:")
+        turn = 0 if asks else turn + (message["role"] == "assistant")
     return script[min(turn, len(script) - 1)]
 
 

@@ -67,6 +67,7 @@ def test_the_request_asks_for_what_the_settings_say() -> None:
             "messages": CHAT,
             "logprobs": True,
             "top_logprobs": 5,
+            "stop": ["\nRESULT:"],
         }
     ]
 
@@ -78,9 +79,18 @@ def test_log_probabilities_are_given_up_for_good_where_they_are_refused() -> Non
     assert ["logprobs" in request for request in endpoint.requests] == [True, False, False]
 
 
+def test_stops_are_given_up_where_they_are_refused_too() -> None:
+    def refuse(_: int, request: dict[str, Any]) -> int | None:
+        return 422 if "stop" in request or "logprobs" in request else None
+
+    with ScriptedEndpoint(["x"], fault=refuse) as endpoint, model(endpoint.url) as m:
+        assert m.complete(CHAT).text == m.complete(CHAT).text == "x"
+    assert ["stop" in request for request in endpoint.requests] == [True, True, False, False]
+
+
 def test_another_refusal_does_not_cost_the_log_probabilities() -> None:
     with (
-        ScriptedEndpoint(["x"], fault=faults(400, 400)) as endpoint,
+        ScriptedEndpoint(["x"], fault=faults(400, 400, 400)) as endpoint,
         model(endpoint.url) as m,
     ):
         with pytest.raises(EndpointError, match="status 400, scripted_fault"):

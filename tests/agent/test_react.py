@@ -109,22 +109,22 @@ def test_each_chat_begins_with_the_last_one_so_that_prompts_can_be_cached(
     for earlier, later in itertools.pairwise(chats):
         assert later[: len(earlier)] == earlier
         assert [message["role"] for message in later[len(earlier) :]] == ["assistant", "user"]
-    assert chats[0][1]["content"] == "QUESTION: How many patients are there?"
+    assert chats[0][-1]["content"] == "QUESTION: How many patients are there?"
     assert "sent this very query before" in chats[3][-1]["content"]
     assert "sent this very query before" not in chats[1][-1]["content"]
 
 
-def test_the_system_prompt_is_the_same_for_every_question(database: SqliteDatabase) -> None:
-    systems = set()
+def test_what_stands_before_a_question_is_the_same_for_all(database: SqliteDatabase) -> None:
+    beginnings = []
 
     def listen(messages: list[Message]) -> str:
-        systems.add(messages[0]["content"])
+        beginnings.append(messages[:-1])
         return "FINAL: null"
 
     reacting = agent(database, listen)  # type: ignore[arg-type]
     for text in ("How many?", "Who?"):
         reacting.run(AskedQuestion(id=text, text=text))
-    assert systems == {reacting.prompt.system}
+    assert beginnings == [reacting.prompt.messages] * 2
 
 
 def test_invented_results_are_not_fed_back(database: SqliteDatabase) -> None:
@@ -137,7 +137,19 @@ def test_invented_results_are_not_fed_back(database: SqliteDatabase) -> None:
         return "FINAL: null"
 
     agent(database, listen).run(QUESTION)  # type: ignore[arg-type]
-    assert chats[1][2]["content"] == "THOUGHT: a\nSQL: SELECT 1"
+    assert chats[1][-2]["content"] == "THOUGHT: a\nSQL: SELECT 1"
+
+
+def test_after_an_error_the_model_is_told_to_correct_the_query(database: SqliteDatabase) -> None:
+    heard: list[str] = []
+
+    def listen(messages: list[Message]) -> str:
+        heard.append(messages[-1]["content"])
+        return ["SQL: SELECT nothing FROM nowhere", "FINAL: null"][len(heard) - 1]
+
+    run = agent(database, listen).run(QUESTION)  # type: ignore[arg-type]
+    error = run.steps[0].observation.text
+    assert heard[1].startswith(f"RESULT: {error}\nCorrect the query")
 
 
 def test_the_last_turn_is_announced(database: SqliteDatabase) -> None:

@@ -41,11 +41,17 @@ def questions(count: int) -> list[Question]:
     return [Question(id=f"q{n}", text=f"question {n}", answerable=True) for n in range(count)]
 
 
+def question_in(messages: Sequence[Message]) -> str:
+    """The question of a chat: the last one, as examples stand before it."""
+    texts = [message["content"] for message in messages]
+    return [text for text in texts if text.startswith("QUESTION:")][-1]
+
+
 def failing(fails: Callable[[str], bool], *, for_every_call: bool = False) -> Script:
     """A script that fails for some questions, told by the question's text."""
 
     def reply(messages: Sequence[Message]) -> str:
-        if fails(messages[1]["content"].rpartition(" ")[2]):
+        if fails(question_in(messages).rpartition(" ")[2]):
             raise EndpointError("the endpoint fails", for_every_call=for_every_call)
         return "FINAL: null"
 
@@ -89,7 +95,7 @@ def test_a_collection_goes_on_where_it_stopped(database: SqliteDatabase, tmp_pat
     asked: list[str] = []
 
     def listen(messages: Sequence[Message]) -> str:
-        asked.append(messages[1]["content"])
+        asked.append(question_in(messages))
         return "FINAL: null"
 
     for limit, done, already in ((4, 4, 0), (3, 3, 4), (None, 3, 7), (None, 0, 10)):
@@ -171,7 +177,7 @@ def test_what_is_not_the_endpoints_doing_ends_it_and_keeps_what_is_done(
     database: SqliteDatabase, tmp_path: Path, error: Exception
 ) -> None:
     def reply(messages: Sequence[Message]) -> str:
-        if messages[1]["content"].endswith(" 3"):
+        if question_in(messages).endswith(" 3"):
             raise error
         return "FINAL: null"
 
@@ -220,7 +226,7 @@ def test_a_call_that_hangs_is_not_waited_for(
     free = threading.Event()
 
     def hang(messages: Sequence[Message]) -> str:
-        if not messages[1]["content"].endswith(" 0"):
+        if not question_in(messages).endswith(" 0"):
             free.wait(30)
         return "FINAL: null"
 

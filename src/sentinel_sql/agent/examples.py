@@ -16,7 +16,7 @@ _ABSENT = (("phone number", "phone"), ("shoe size", "shoe"), ("favourite colour"
 
 
 def worked_examples(schema: Schema, clock: str) -> tuple[str, ...]:
-    """Return up to four examples: look first, join, relative time, nothing to answer from."""
+    """Return up to four examples: look first, correct, relative time, nothing to answer from."""
     found = (_look_first(schema), _join(schema), _this_year(schema, clock), _absent(schema))
     return tuple(example for example in found if example is not None)
 
@@ -36,27 +36,41 @@ FINAL_SQL: SELECT COUNT(*) FROM {table} WHERE {column} = 'sample b, new'"""  # n
 
 
 def _join(schema: Schema) -> str | None:
+    """Show a query corrected after an error: the column is in another table."""
     place = _text_column(schema)
     for key in schema.foreign_keys:
-        if place is not None and place[0] == key.to_table and key.table != key.to_table:
-            table, column = place
-            return f"""\
+        if place is None or place[0] != key.to_table or key.table == key.to_table:
+            continue
+        table, column = place
+        if column in schema.tables.get(key.table, {}):
+            continue
+        return f"""\
 QUESTION: How many rows of {key.table} belong to the {column} sample b, new?
-THOUGHT: {key.table} refers to {table} by {key.column}.
+THOUGHT: Count the rows of {key.table}.
+FINAL_SQL: SELECT COUNT(*) FROM {key.table} WHERE {column} = 'sample b, new'
+RESULT: ERROR: no such column: {column}
+THOUGHT: {column} is in {table}; {key.table} refers to it by {key.column}.
 FINAL_SQL: SELECT COUNT(*) FROM {key.table} WHERE {key.column} IN \
 (SELECT {key.to_column} FROM {table} WHERE {column} = 'sample b, new')"""  # noqa: S608
     return None
 
 
 def _this_year(schema: Schema, clock: str) -> str | None:
-    for table, columns in schema.tables.items():
-        for column, kind in columns.items():
-            if any(word in kind.lower() for word in _TIME_TYPES):
-                return f"""\
+    times = [
+        (table, column)
+        for table, columns in schema.tables.items()
+        for column, kind in columns.items()
+        if any(word in kind.lower() for word in _TIME_TYPES)
+    ]
+    if not times:
+        return None
+    # Of things that happen often, such as admittime, rather than a date of birth.
+    telling = (place for place in times if any(word in place[1] for word in _TIME_TYPES))
+    table, column = next(telling, times[0])
+    return f"""\
 QUESTION: When was the first {column} in {table} this year?
 THOUGHT: This year is {clock[:4]}, by the database's time.
 FINAL_SQL: SELECT MIN({column}) FROM {table} WHERE {column} >= '{clock[:4]}-01-01'"""  # noqa: S608
-    return None
 
 
 def _absent(schema: Schema) -> str | None:
@@ -65,7 +79,7 @@ def _absent(schema: Schema) -> str | None:
         if word not in columns:
             return f"""\
 QUESTION: What is the {asked} of the person seen last?
-THOUGHT: No table holds a {asked}.
+THOUGHT: No table and no column is about a {asked}.
 FINAL: null"""
     return None
 

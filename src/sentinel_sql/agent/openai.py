@@ -16,7 +16,7 @@ class OpenAIModel:
 
     Failed calls are tried again, after jittered, doubling pauses or as long as the endpoint's
     Retry-After asks, where that can help: no connection, no answer in time, status 408, 409, 429
-    and 5xx. Log-probabilities are asked for until the endpoint refuses a request that asks for
+    and 5xx. Log-probabilities, and stops, are asked for until the endpoint refuses a request with
     them and grants the same one without.
 
     Args:
@@ -26,6 +26,7 @@ class OpenAIModel:
         temperature: sampling temperature, ≥ 0; 0 in the paper.
         max_tokens: cap of one reply, so that a model that never ends is cut.
         seed: sampling seed, or None to send none.
+        stop: texts at which a reply is cut, so that no model goes on to invent the result.
         timeout: seconds that one try may take in all, from request to last byte.
         retries: further tries after the first, ≥ 0.
 
@@ -43,6 +44,7 @@ class OpenAIModel:
         temperature: float = 0.0,
         max_tokens: int = 512,
         seed: int | None = 0,
+        stop: Sequence[str] = ("\nRESULT:",),
         timeout: float = 120.0,
         retries: int = 4,
     ) -> None:
@@ -58,7 +60,11 @@ class OpenAIModel:
         }
         if seed is not None:
             self._settings["seed"] = seed
-        self._telemetry: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP}
+        telemetry: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP}
+        stopping: dict[str, Any] = {"stop": list(stop)}
+        self._extras: list[dict[str, Any]] = (
+            [{**telemetry, **stopping}, stopping, {}] if stop else [telemetry, {}]
+        )
 
     @property
     def name(self) -> str:
@@ -73,16 +79,16 @@ class OpenAIModel:
     def complete(self, messages: Sequence[Message]) -> Reply:
         """Answer a chat; see `ChatModel.complete`."""
         body = {**self._settings, "messages": list(messages)}
-        asked = self._telemetry
-        answer = self._post({**body, **asked})
-        if asked and answer.status in (400, 422):
-            plain = self._post(body)
-            if plain.status == 200:
-                self._telemetry = {}
-                answer = plain
-        if answer.status != 200:
-            raise self._endpoint.refusal(answer, model=self._model)
-        return self._read(answer)
+        answers: list[Answer] = []
+        offered = self._extras
+        for extras in offered:
+            answers.append(self._post({**body, **extras}))
+            if answers[-1].status not in (400, 422):
+                break
+        if answers[-1].status != 200:
+            raise self._endpoint.refusal(answers[0], model=self._model)
+        self._extras = offered[len(answers) - 1 :]
+        return self._read(answers[-1])
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,16 +1,20 @@
 """The words an agent is led with: rules, schema, the database's clock, worked examples.
 
-The system prompt is the same, byte for byte, for every question over one database, so that an
-endpoint that caches prompts reads it once.
+All that stands before the question is the same, byte for byte, for every question over one
+database, so that an endpoint that caches prompts reads it once. The examples are turns of the
+chat: shown as text, small models go on writing the results themselves.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sentinel_sql.agent.examples import worked_examples
+from sentinel_sql.agent.model import Message
 from sentinel_sql.schema import Schema
 
 
@@ -45,10 +49,11 @@ How to work:
 - One action a turn, then stop. Never write a RESULT yourself.
 - Values are matched exactly. Where you don't know how a name is stored, look first:
   SQL: SELECT DISTINCT column FROM table WHERE column LIKE '%word%' LIMIT 5
-- After an error or an empty result change the query: check the column, the join, the spelling.
+- After an error or an empty result correct the query: find the table that has the column, check
+  the join and the spelling. Neither is a reason to give up.
 - FINAL_SQL returns just what is asked for: a count, a name, a time, yes as 1 and no as 0. No more
   columns, no more tables than needed.
-- Use FINAL: null only where no table holds what is asked for. An empty result isn't that.
+- Use FINAL: null only where no table and no column above is about what is asked for.
 - When you have a query that may do, you can add the line BEST_SO_FAR: <that query>.""",  # noqa: S608 (words for a model; nothing runs them)
         examples=True,
     ),
@@ -65,15 +70,24 @@ FINAL: null says that the tables don't hold what is asked. Give one action a tur
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """A system prompt, ready to use. `sha256` tells it from any other."""
+    """What stands before every question: a system prompt, and worked examples as turns of a chat.
+
+    `sha256` tells it from any other.
+    """
 
     name: str
     system: str
+    examples: tuple[Message, ...] = ()
+
+    @property
+    def messages(self) -> list[Message]:
+        """The chat so far, to which a question is added; the same for all of them."""
+        return [{"role": "system", "content": self.system}, *self.examples]
 
     @property
     def sha256(self) -> str:
-        """Hash of the system prompt."""
-        return hashlib.sha256(self.system.encode()).hexdigest()
+        """Hash of all that the model is told before a question."""
+        return hashlib.sha256(json.dumps(self.messages).encode()).hexdigest()
 
     @classmethod
     def build(
@@ -93,8 +107,8 @@ class Prompt:
             clock: the database's own current time, `YYYY-MM-DD HH:MM:SS`.
             name: which wording of `PROMPTS`.
             notes: what a newcomer to this database should know, in the user's own words.
-            examples: worked examples, each a text in the form of a run; None makes some from the
-                schema where the wording asks for them.
+            examples: worked examples, each a text in the form of a run (`as_turns`); None makes
+                some from the schema where the wording asks for them.
             dialect: the database's SQL.
 
         Raises:
@@ -111,9 +125,8 @@ class Prompt:
             parts.append("Notes:\n" + notes.strip())
         if examples is None:
             examples = worked_examples(schema, clock) if wording.examples else ()
-        if examples:
-            parts.append("Examples:\n\n" + "\n\n".join(example.strip() for example in examples))
-        return cls(name=name, system="\n\n".join(parts))
+        turns = tuple(turn for example in examples for turn in as_turns(example))
+        return cls(name=name, system="\n\n".join(parts), examples=turns)
 
 
 def describe(schema: Schema) -> str:
@@ -126,3 +139,23 @@ def describe(schema: Schema) -> str:
             for key in schema.foreign_keys
         ]
     return "\n".join(lines)
+
+
+def as_turns(example: str) -> list[Message]:
+    """Cut a worked example into the turns of a chat.
+
+    Lines from `QUESTION:` and from `RESULT:` on are the user's, until a `THOUGHT:`, `SQL:` or
+    `FINAL…:` begins the next turn of the assistant.
+    """
+    turns: list[Message] = []
+    for line in example.strip().splitlines():
+        role: Literal["user", "assistant"] | None = None
+        if line.startswith(("QUESTION:", "RESULT:")):
+            role = "user"
+        elif line.startswith(("THOUGHT:", "SQL:", "FINAL", "BEST_SO_FAR:")):
+            role = "assistant"
+        if turns and role in (None, turns[-1]["role"]):
+            turns[-1]["content"] += f"\n{line}"
+        else:
+            turns.append({"role": role or "user", "content": line})
+    return turns

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sentinel_sql.agent.action import Action, parse_reply
-from sentinel_sql.agent.model import ChatModel, Message, Reply
+from sentinel_sql.agent.model import ChatModel, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.database.executor import Database, ExecutionResult, summarize
 from sentinel_sql.trajectory.record import (
@@ -30,6 +30,7 @@ REMINDER = (
     "no valid action found. Answer with one of: SQL: <query> | FINAL_SQL: <query> | FINAL: null"
 )
 _LAST_TURN = "\nThis is your last turn: answer with FINAL_SQL: <query> or FINAL: null."
+_CORRECT = "\nCorrect the query: use the tables and columns listed above, no others."
 _REPEATED = "\nYou have sent this very query before. Send another one, or end."
 _REPLY_SHOWN = 600
 """Characters of an invalid reply that are shown back to the model, ours: chatter isn't fed on."""
@@ -56,7 +57,7 @@ class ReactAgent:
     Attributes:
         model: who writes the turns.
         database: where the queries run.
-        prompt: the system prompt.
+        prompt: what stands before the question.
         max_steps: turns after which a run without commitment ends, ≥ 1.
         commit_on_error: whether a final SQL that the database can't execute ends the run; off,
             the agent is shown the error and goes on (ours).
@@ -88,10 +89,8 @@ class ReactAgent:
         Raises:
             EndpointError: the model can't be reached; the run is void then.
         """
-        messages: list[Message] = [
-            {"role": "system", "content": self.prompt.system},
-            {"role": "user", "content": f"QUESTION: {question.text}"},
-        ]
+        messages = self.prompt.messages
+        messages.append({"role": "user", "content": f"QUESTION: {question.text}"})
         sent: set[str] = set()
         for index in range(1, self.max_steps + 1):
             reply = self.model.complete(messages)
@@ -103,6 +102,8 @@ class ReactAgent:
             heard = f"RESULT: {step.observation.text}"
             if action.sql is not None and action.sql in sent:
                 heard += _REPEATED
+            elif step.observation.kind == "error":
+                heard += _CORRECT
             if index == self.max_steps - 1:
                 heard += _LAST_TURN
             sent.update([action.sql] if action.sql else [])
