@@ -63,7 +63,7 @@ def read_records(file: Path) -> list[Any]:
         return _lines(file, data)
     if isinstance(whole, list) and not all(_is_message(item) for item in whole):
         return whole
-    return [whole] if whole else []
+    return [] if whole == [] else [whole]
 
 
 def _lines(file: Path, data: bytes) -> list[Any]:
