@@ -55,7 +55,7 @@ thresholds = st.sampled_from((None, 0.0, 0.1, 0.3, 0.5, 0.9, 1.1))
 @given(
     prefix_scores(), stakes_levels, thresholds, thresholds, st.sampled_from((None, "chow", "exact"))
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_replay_equals_stepping_the_policy_equals_the_rules_by_hand(
     scores: PrefixScores, stakes: float, theta: float | None, early: float | None, bar: str | None
 ) -> None:

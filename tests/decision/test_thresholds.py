@@ -57,7 +57,7 @@ def test_gate_counts_half_a_percent_exactly(answerable: int, allowed: int) -> No
 
 
 @given(prefix_scores(), stakes_levels, st.sampled_from((None, 0.1, 0.3, 0.9)), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_early_stop_is_the_argmax_over_every_threshold(
     scores: PrefixScores, stakes: float, theta: float | None, exact: bool
 ) -> None:
@@ -75,7 +75,7 @@ def test_early_stop_is_the_argmax_over_every_threshold(
 
 
 @given(prefix_scores(), stakes_levels)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_early_stop_never_stops_where_that_saves_nothing(
     scores: PrefixScores, stakes: float
 ) -> None:

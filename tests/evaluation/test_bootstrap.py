@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from sentinel_sql.evaluation.bootstrap import Interval, Resampling
 
-RESAMPLES = 60
+RESAMPLES = 40
 
 
 def naive(resampling: Resampling, statistic) -> list[float]:  # type: ignore[no-untyped-def]
@@ -43,7 +43,7 @@ def cases(seed: int, n: int, clusters: int):  # type: ignore[no-untyped-def]
 
 
 @given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 9))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_mean_interval_equals_resampling_row_by_row(seed: int, n: int, clusters: int) -> None:
     resampling, _, score, _, where = cases(seed, n, clusters)
     if not where.any():
@@ -62,7 +62,7 @@ def test_mean_interval_equals_resampling_row_by_row(seed: int, n: int, clusters:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 9), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_auroc_interval_equals_resampling_row_by_row(
     seed: int, n: int, clusters: int, lead: bool
 ) -> None:

@@ -39,7 +39,7 @@ def evidence(seed: int = 1, runs: int = 200, **changes: np.ndarray) -> Evidence:
 
 
 @given(prefix_scores(), stakes_levels, st.sampled_from(list(SYSTEMS)), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_replay_earns_and_spends_what_stepping_by_hand_does(
     scores: PrefixScores, stakes: float, system: str, exact: bool
 ) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sentinel_sql.evaluation.metrics import auroc, brier, ece, reliability_bins, risk_coverage
@@ -24,6 +24,7 @@ def test_ranking_of_one_class_cannot_be_said() -> None:
 
 
 @given(pairs)
+@settings(max_examples=50, deadline=None)
 def test_auroc_is_the_share_of_pairs_won(cases: list[tuple[bool, float]]) -> None:
     target, score = split(cases)
     won = [1.0 if p > n else 0.5 if p == n else 0.0 for p in score[target] for n in score[~target]]
@@ -34,6 +35,7 @@ def test_auroc_is_the_share_of_pairs_won(cases: list[tuple[bool, float]]) -> Non
 
 
 @given(pairs)
+@settings(max_examples=50, deadline=None)
 def test_calibration_error_equals_a_loop_over_bins(cases: list[tuple[bool, float]]) -> None:
     target, confidence = split(cases)
     bins = reliability_bins(target, confidence)
@@ -68,6 +70,7 @@ def test_perfect_confidence_has_no_error() -> None:
 
 
 @given(pairs)
+@settings(max_examples=50, deadline=None)
 def test_risk_coverage_is_what_each_threshold_delivers(cases: list[tuple[bool, float]]) -> None:
     target, score = split(cases)
     curve = risk_coverage(target, score)

@@ -83,7 +83,7 @@ def _cells(row: Any) -> tuple[Any, ...]:
 def _of_text(text: str) -> Observation:
     shown = _SHOWN.match(text)
     if shown is None:
-        return read_result(text, lambda rows, more: _of_rows(rows, None, more))
+        return read_result(text)
     return Observation(
         kind="rows",
         rows=int(shown[1]),

@@ -105,25 +105,28 @@ class GuardSession:
         Raises:
             InputError: the result can't be read, or the session is closed.
         """
-        step = self._step(
-            "invalid" if sql is None else "sql",
-            thought=thought,
-            sql=sql,
-            observation=observed(result, columns=columns, truncated=truncated),
-            telemetry=_telemetry(logprobs, entropies),
-            usage=usage,
-            seconds=seconds,
-        )
-        return self.observe_step(step)
+        observation = observed(result, columns=columns, truncated=truncated)
+        telemetry = _telemetry(logprobs, entropies)
+        with self._lock:
+            step = self._step(
+                "invalid" if sql is None else "sql",
+                thought=thought,
+                sql=sql,
+                observation=observation,
+                telemetry=telemetry,
+                usage=usage,
+                seconds=seconds,
+            )
+            return self._observed(step)
 
     def observe_step(self, step: Step) -> Verdict:
-        """Judge the run after one more step in native form; a final one commits the run."""
+        """Judge the run after one more step in native form; a final one commits the run.
+
+        Raises:
+            InputError: the step isn't the next one, or the session is closed.
+        """
         with self._lock:
-            if self._answer is not None:
-                raise InputError("this session is closed: open another one for the next run")
-            if not self._verdict.stops:
-                self._advance(step, over=False)
-            return self._verdict
+            return self._observed(step)
 
     def close(
         self,
@@ -186,6 +189,13 @@ class GuardSession:
                 monitor_seconds=self._seconds,
             )
             return self._answer
+
+    def _observed(self, step: Step) -> Verdict:
+        if self._answer is not None:
+            raise InputError("this session is closed: open another one for the next run")
+        if not self._verdict.stops:
+            self._advance(step, over=False)
+        return self._verdict
 
     def _step(
         self,

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from sentinel_sql.decision.payoff import STAKES_OF_RECORD
+from sentinel_sql.decision.payoff import STAKES_OF_RECORD, rational
 from sentinel_sql.decision.policy import Policy
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
-from sentinel_sql.errors import BundleError, LabelsError, PoolsError, StoreError
+from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
 from sentinel_sql.evaluation.bootstrap import SEED
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 from sentinel_sql.evaluation.exhibits import EXHIBITS
@@ -128,8 +128,12 @@ def evaluate(
         PoolsError: the monitor was fitted with another manifest, or a run isn't in it.
         StoreError: no run of this pool, a run twice, or a run that contradicts itself.
         LabelsError: labels that don't fit the runs.
-        InputError: stakes that make no sense.
+        InputError: no stakes, or some that make no sense.
     """
+    if not stakes:
+        raise InputError("no stakes to evaluate at: give at least one λ, such as 1, 4 or 9")
+    for level in stakes:
+        rational(level)
     _check_fit(monitor, pools, schema)
     thresholds = Thresholds.from_json(monitor.thresholds)
     asked = [qid for qid, template in pools.templates.items() if pools.pools[template] == pool]
@@ -152,9 +156,6 @@ def evaluate(
     hashes = {"pools": pools.sha256, "runs": picked.sha256.hexdigest()}
     if bundle is not None:
         hashes["monitor"] = _monitor_hash(bundle)
-    spent = None
-    if bundle is not None and pool == "heldout":
-        spent = record_spending(bundle, hashes)
     evidence = Evidence.gather(
         scores,
         thresholds,
@@ -163,6 +164,9 @@ def evaluate(
         calibration=PrefixScores.from_columns(monitor.calibration),
         seed=seed,
     )
+    spent = None
+    if bundle is not None and pool == "heldout":
+        spent = record_spending(bundle, hashes)
     return Evaluation(
         pool=pool,
         scores=scores,

@@ -1,0 +1,366 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sentinel_sql.database.executor import ExecutionResult, summarize
+from sentinel_sql.decision.guard import Guard, guarded
+from sentinel_sql.decision.observing import observed
+from sentinel_sql.decision.policy import KINDS, REASONS, Policy
+from sentinel_sql.decision.session import GuardSession
+from sentinel_sql.decision.verdict import OnUnavailable
+from sentinel_sql.errors import BundleError, InputError
+from sentinel_sql.monitor.bundle import save
+from sentinel_sql.monitor.hybrid import INPUTS, Delivery, FittedHybrid
+from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.pipeline.scoring import prefix_scores
+from sentinel_sql.schema import Schema
+from sentinel_sql.testing import CLOCK, make_step
+from sentinel_sql.trajectory.record import Step, Trajectory
+from small_runs import fitted, header
+
+ASKED = "how many patients got heparin"
+
+
+@pytest.fixture(scope="module")
+def monitor() -> Monitor:
+    return fitted()[0]
+
+
+def lenient(monitor: Monitor, **how: Any) -> Guard:
+    """A guard that stops nothing of its own, so that a test can reach the end of a run."""
+    guard = Guard.over(monitor, stakes=0.0, **how)
+    return replace(guard, policy=Policy(stakes=0.0))
+
+
+def drive(guard: Guard, run: Trajectory) -> GuardSession:
+    with guard.session(run.question) as session:
+        for _ in guarded(iter(run.steps), session):
+            pass
+    return session
+
+
+@pytest.mark.parametrize("early_stop", [False, True])
+@pytest.mark.parametrize("exact_bar", [False, True])
+@pytest.mark.parametrize("stakes", [1.0, 2.5, 9.0])
+def test_a_live_run_ends_as_its_replay_says(
+    monitor: Monitor, early_stop: bool, exact_bar: bool, stakes: float
+) -> None:
+    _, runs, pools, labels = fitted()
+    guard = Guard.over(monitor, stakes=stakes, early_stop=early_stop, exact_bar=exact_bar)
+    some = runs[:60]
+    scores = prefix_scores(monitor.estimators, some, pools=pools, labels=labels)
+    verdicts = guard.policy.replay(scores)
+    ended = set()
+    for i, run in enumerate(some):
+        answer = drive(guard, run).answer
+        assert answer is not None
+        if run.outcome.kind == "cap" and answer.t == len(run.steps):
+            # Live, nobody knows yet that no step will follow; there is no answer either way.
+            assert not verdicts.delivered[i]
+            assert not answer.delivered
+            continue
+        expected = (KINDS[verdicts.kinds[i]], int(verdicts.t[i]))
+        assert (answer.decision, answer.t) == expected
+        assert answer.reason == REASONS[verdicts.reasons[i]]
+        ended.add(answer.reason)
+    assert len(ended) >= 3
+
+
+def test_a_refused_question_costs_no_step(monitor: Monitor) -> None:
+    started = []
+
+    def agent() -> Iterator[Step]:
+        started.append(True)
+        yield make_step(1)
+
+    guard = replace(lenient(monitor), policy=Policy(stakes=1.0, theta=1.1))
+    with guard.session(ASKED) as session:
+        assert session.verdict.decision == "refuse"
+        assert list(guarded(agent(), session)) == []
+    assert not started
+    assert session.answer is not None
+    assert (session.answer.reason, session.answer.value, session.answer.t) == (
+        "unanswerable",
+        None,
+        0,
+    )
+
+
+def test_a_stop_closes_the_agents_generator_and_stays(monitor: Monitor) -> None:
+    closed = []
+
+    def agent() -> Iterator[Step]:
+        try:
+            for index in range(1, 9):
+                yield make_step(index)
+        finally:
+            closed.append(True)
+
+    guard = replace(lenient(monitor), policy=Policy(stakes=1.0, early=2.0))
+    with guard.session(ASKED) as session:
+        assert len(list(guarded(agent(), session))) == 1
+        assert closed
+    assert session.answer is not None
+    assert (session.answer.decision, session.answer.reason) == ("exit", "unlikely-correct")
+
+
+def test_after_a_stop_nothing_that_is_observed_or_closed_delivers(monitor: Monitor) -> None:
+    guard = replace(lenient(monitor), policy=Policy(stakes=0.0, early=2.0))
+    with guard.session(ASKED) as session:
+        stop = session.observe(sql="SELECT 1", result=[(1,)])
+        assert stop.stops
+        assert session.observe(sql="SELECT 2", result=[(2,)]) is stop
+        answer = session.close(final_sql="SELECT 3", result=[(3,)])
+    assert (answer.delivered, answer.value, answer.final_sql) == (False, None, None)
+
+
+def test_a_delivered_answer_carries_value_confidence_and_thresholds(monitor: Monitor) -> None:
+    value = [("heparin", 4)]
+    with lenient(monitor).session(ASKED, clock=CLOCK) as session:
+        seen = session.observe(thought="look", sql="SELECT 1", result=[(1,)])
+        assert (seen.decision, seen.reason, seen.t) == ("continue", "undecided", 1)
+        answer = session.close(final_sql="SELECT drug, 4", result=value)
+    assert answer.delivered
+    assert answer.value is value
+    assert answer.final_sql == "SELECT drug, 4"
+    assert answer.confidence is not None
+    assert session.verdict.bar == 0.0
+    assert 0 < seen.monitor_seconds < answer.monitor_seconds
+    assert session.close() is answer
+
+
+def test_endings_without_an_answer_have_their_own_reasons(monitor: Monitor) -> None:
+    guard = lenient(monitor)
+    failed = sqlite3.OperationalError("no such column: dosage")
+    for closing_with, reason in (
+        ({"abstained": True}, "agent-abstained"),
+        ({}, "step-cap"),
+        ({"final_sql": "SELECT dosage", "result": failed}, "not-executed"),
+        ({"final_sql": "SELECT 1"}, "not-executed"),
+    ):
+        with guard.session(ASKED) as session:
+            session.observe(sql="SELECT 1", result="1 rows x 1 cols; sample [['1']]")
+            answer = session.close(**closing_with)  # type: ignore[arg-type]
+        assert (answer.decision, answer.reason, answer.value) == ("withhold", reason, None)
+
+
+def test_a_session_that_is_left_open_withholds_also_after_an_error(monitor: Monitor) -> None:
+    guard = lenient(monitor)
+    with pytest.raises(ZeroDivisionError), guard.session(ASKED) as session:
+        raise ZeroDivisionError
+    assert session.answer is not None
+    assert session.answer.decision == "withhold"
+    with pytest.raises(InputError, match="closed"):
+        session.observe(sql="SELECT 1", result=[])
+
+
+class Broken:
+    """A fitted head that fails from the n-th score on, or says something that is no number."""
+
+    def __init__(self, real: Any, after: int, nan: bool) -> None:
+        self._real, self._left, self._nan = real, after, nan
+
+    def score(self, inputs: Any) -> Any:
+        self._left -= 1
+        if self._left >= 0:
+            return self._real.score(inputs)
+        if self._nan:
+            return np.full(len(inputs), np.nan)
+        raise RuntimeError("secret row: mr smith")
+
+    def arrays(self) -> Any:
+        return {}
+
+
+@pytest.mark.parametrize("nan", [False, True])
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_a_broken_head_delivers_nothing_and_says_so(
+    monitor: Monitor, after: int, nan: bool
+) -> None:
+    head = Broken(monitor.estimators.correctness, after, nan)
+    broken = replace(monitor, estimators=replace(monitor.estimators, correctness=head))
+    with lenient(broken).session(ASKED) as session:
+        session.observe(sql="SELECT 1", result=[(1,)])
+        answer = session.close(final_sql="SELECT 1", result=[(1,)])
+    assert answer.decision == ("refuse", "exit", "withhold")[after]
+    assert (answer.status, answer.reason) == ("unavailable", "monitor-error")
+    assert (answer.value, answer.confidence) == (None, None)
+    assert "smith" not in repr(answer) + repr(session.verdict)
+    assert session.fault is not None
+
+
+def test_unjudged_answers_pass_only_where_that_was_asked_for(monitor: Monitor) -> None:
+    head = Broken(monitor.estimators.correctness, 0, nan=False)
+    broken = replace(monitor, estimators=replace(monitor.estimators, correctness=head))
+    with lenient(broken, on_unavailable="deliver").session(ASKED) as session:
+        assert not session.observe(sql="SELECT 1", result=[(1,)]).stops
+        answer = session.close(final_sql="SELECT 1", result=[(1,)])
+    assert (answer.decision, answer.status, answer.value) == ("deliver", "unavailable", [(1,)])
+    with lenient(broken, on_unavailable="deliver").session(ASKED) as session:
+        assert session.close(abstained=True).decision == "withhold"
+
+
+@pytest.mark.parametrize(
+    ("expected", "reason"),
+    [
+        ({"agent": "another"}, "other-agent"),
+        ({"schema": Schema(tables={"other": {}})}, "other-schema"),
+        ({"clock": "2105-12-31 23:59:00"}, "other-clock"),
+    ],
+)
+def test_a_monitor_of_another_world_judges_nothing(
+    monitor: Monitor, expected: dict[str, Any], reason: str
+) -> None:
+    with lenient(monitor, **expected).session(ASKED) as session:
+        assert session.stops
+    assert session.answer is not None
+    assert (session.answer.decision, session.answer.reason) == ("refuse", reason)
+    own = {"agent": monitor.agent, "schema": header().schema, "clock": CLOCK}
+    with lenient(monitor, **own).session(ASKED) as session:
+        assert session.verdict.status == "judged"
+
+
+def test_a_question_asked_at_another_clock_is_not_judged(monitor: Monitor) -> None:
+    with lenient(monitor).session(ASKED, clock="1999-01-01 00:00:00") as session:
+        assert session.verdict.reason == "other-clock"
+
+
+def reading(monitor: Monitor, feature: str) -> Monitor:
+    """The monitor with a delivery estimator of one tree that splits on a feature."""
+    ints = {"roots": [0], "column": [INPUTS.index(feature), -1, -1]}
+    ints |= {"left": [1, 1, 2], "right": [2, 1, 2]}
+    hybrid = FittedHybrid(
+        base=0.0,
+        threshold=np.array([-0.5, 0.0, 0.0]),
+        value=np.array([0.0, -1.0, 1.0]),
+        **{name: np.array(column) for name, column in ints.items()},
+    )
+    delivery = Delivery(hybrid=hybrid, auroc_head=0.5, auroc_hybrid=0.6)
+    return replace(monitor, estimators=replace(monitor.estimators, delivery=delivery))
+
+
+@pytest.mark.parametrize(
+    ("feature", "given", "reason"),
+    [
+        ("lp_mean", {}, "missing-telemetry"),
+        ("lp_min", {"entropies": (0.1,)}, "missing-telemetry"),
+        ("ent_max", {"logprobs": (-0.1,)}, "missing-telemetry"),
+        ("lp_mean", {"logprobs": (-0.1,)}, "above-bar"),
+        ("ent_mean", {"entropies": (0.1,)}, "above-bar"),
+        ("n_steps", {}, "above-bar"),
+    ],
+)
+def test_an_estimator_without_the_telemetry_it_reads_judges_no_answer(
+    monitor: Monitor, feature: str, given: dict[str, Any], reason: str
+) -> None:
+    with lenient(reading(monitor, feature)).session(ASKED) as session:
+        assert session.verdict.status == "judged"
+        answer = session.close(final_sql="SELECT 1", result=[(1,)], **given)
+    assert answer.reason == reason
+
+
+def test_threads_share_a_guard_and_get_what_they_would_get_alone(monitor: Monitor) -> None:
+    runs = fitted()[1][:48]
+    guard = Guard.over(monitor, stakes=1.0, early_stop=True)
+
+    def outcome(run: Trajectory) -> tuple[Any, ...]:
+        answer = drive(guard, run).answer
+        assert answer is not None
+        return answer.decision, answer.reason, answer.confidence, answer.t
+
+    alone = [outcome(run) for run in runs]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(outcome, runs)) == alone
+
+
+def test_threads_share_a_session_and_no_step_is_lost(monitor: Monitor) -> None:
+    answers = []
+    with lenient(monitor).session(ASKED) as session:
+        gate = threading.Barrier(6, timeout=60)
+
+        def work() -> None:
+            gate.wait()
+            for _ in range(5):
+                session.observe(sql="SELECT 1", result=[(1,)])
+            gate.wait()
+            answers.append(session.close(final_sql="SELECT 1", result=[(1,)]))
+
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert {answer.t for answer in answers} == {31}
+    assert all(answer is answers[0] for answer in answers)
+
+
+def test_steps_out_of_order_are_refused(monitor: Monitor) -> None:
+    with lenient(monitor).session(ASKED) as session, pytest.raises(InputError, match="step 1"):
+        session.observe_step(make_step(3))
+
+
+def test_a_guard_loads_from_a_bundle_at_stakes_that_were_never_frozen(
+    monitor: Monitor, tmp_path: Any
+) -> None:
+    save(monitor, tmp_path / "monitor")
+    guard = Guard.load(tmp_path / "monitor", stakes=3.0, early_stop=True)
+    assert guard.policy == Guard.over(monitor, stakes=3.0, early_stop=True).policy
+    with pytest.raises(BundleError):
+        Guard.load(tmp_path / "nothing", stakes=3.0)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (),
+        ((1,),),
+        (("a" * 80, None, 2.5, b"xyz"),) * 5,
+        (("heparin;x", "it's"), ("b", "c")),
+    ],
+)
+@pytest.mark.parametrize("truncated", [False, True])
+def test_the_guard_shows_rows_as_the_database_does(
+    rows: tuple[tuple[Any, ...], ...], truncated: bool
+) -> None:
+    columns = tuple(f"c{i}" for i in range(len(rows[0]) if rows else 2))
+    truncated = truncated and bool(rows)
+    ran = ExecutionResult(
+        kind="rows" if rows else "empty", columns=columns, rows=rows, truncated=truncated
+    )
+    by_hand = observed(list(rows), columns=columns, truncated=truncated)
+    assert by_hand.text == summarize(ran)
+    assert observed(ran) == by_hand
+    if rows:
+        printed = observed(summarize(ran))
+        assert printed == by_hand
+
+
+def test_failures_and_odd_results_are_told_apart() -> None:
+    error = observed(ValueError("no such table:\n orders"))
+    assert (error.kind, error.text) == ("error", "ERROR: no such table: orders")
+    refused = ExecutionResult(kind="refused", error="writes are not allowed")
+    assert observed(refused).kind == "refused"
+    assert observed("ERROR: no such table: orders").kind == "error"
+    assert observed("empty (0 rows)").kind == observed([]).kind == "empty"
+    assert observed(None).kind == "none"
+    assert observed(7).text == "1 rows x 1 cols; sample [['7']]"
+    assert observed([{"a": 1, "b": 2}]).columns == 2
+    assert observed("[(1, 2), (3, 4)]").rows == 2
+    with closing(sqlite3.connect(":memory:")) as connection:
+        cursor = connection.execute("SELECT 1")
+        with pytest.raises(InputError, match="Cursor"):
+            observed(cursor)
+
+
+def test_failing_closed_is_the_default(monitor: Monitor) -> None:
+    default: OnUnavailable = "withhold"
+    assert Guard.over(monitor, stakes=1.0).on_unavailable == default

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.thresholds import early_stop
+from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
+from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.monitor.bundle import load, save
+from sentinel_sql.pipeline.evaluate import Evaluation, evaluate, spending_log
+from sentinel_sql.questions.pools import make_pools
+from sentinel_sql.schema import Schema
+from sentinel_sql.trajectory.record import AgentInfo
+from small_runs import fitted, header, world
+
+
+def judged(**how: Any) -> Evaluation:
+    monitor, runs, pools, labels = fitted()
+    return evaluate(
+        how.pop("monitor", monitor),
+        how.pop("runs", runs),
+        how.pop("pools", pools),
+        how.pop("labels", labels),
+        **how,
+    )
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    save(fitted()[0], tmp_path / "monitor")
+    return tmp_path / "monitor"
+
+
+def test_every_exhibit_is_in_the_document_by_name_and_it_is_plain_json() -> None:
+    document = json.loads(json.dumps(judged().to_json(), allow_nan=False))
+    assert list(document["exhibits"]) == list(EXHIBITS)
+    _, runs, pools, labels = fitted()
+    held = [run for run in runs if pools.pool_of(run.question.id) == "heldout"]
+    counts = document["counts"]
+    assert counts["runs"] == len(held)
+    assert counts["answerable"] == sum(labels[run.question.id].answerable for run in held)
+    assert counts["answered"] + counts["abstained"] + counts["cap"] == len(held)
+    assert counts["steps"] == sum(len(run.steps) for run in held)
+    assert document["hashes"]["pools"] == pools.sha256
+    assert document["bootstrap"] == {"seed": 42, "resamples": 2000, "clusters": "templates"}
+
+
+def test_the_same_inputs_give_the_same_document() -> None:
+    assert judged().to_json() == judged().to_json()
+
+
+def test_on_the_calibration_pool_the_systems_score_what_was_frozen() -> None:
+    found = judged(pool="calibration")
+    assert found.spent is None
+    rows = {(row.system, row.stakes): row for row in found.exhibits["ladder"].rows}
+    for stakes in (1.0, 4.0, 9.0):
+        frozen = found.thresholds.early_stop(stakes)
+        assert frozen is not None
+        assert rows["early-stop", stakes].rs.estimate == frozen.rs
+        assert rows["full", stakes].rs.estimate == frozen.rs_without
+        steps = found.scores.steps.sum()
+        assert rows["early-stop", stakes].steps_saved == pytest.approx(frozen.steps_saved / steps)
+
+
+def test_stakes_that_were_never_frozen_take_their_early_stop_from_the_calibration_pool() -> None:
+    monitor = fitted()[0]
+    found = judged(stakes=(2.5,))
+    calibration = PrefixScores.from_columns(monitor.calibration)
+    best = early_stop(calibration, theta=found.thresholds.gate.theta, stakes=2.5)
+    assert [(p.stakes, p.early) for p in found.early_stops] == [(2.5, best.threshold)]
+
+
+def test_spending_is_counted_beside_the_bundle_and_outlives_a_new_fit(bundle: Path) -> None:
+    assert [judged(bundle=bundle).spent for _ in range(2)] == [1, 2]
+    log = spending_log(bundle)
+    assert log.parent == bundle.parent
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    save(fitted()[0], bundle)
+    third = judged(bundle=bundle)
+    assert third.spent == 3
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [set(line) for line in lines] == [{"time", "pools", "runs", "monitor"}] * 3
+    assert {line["runs"] for line in lines} == {third.hashes["runs"]}
+
+
+def test_diagnostics_on_another_pool_spend_nothing(bundle: Path) -> None:
+    assert judged(bundle=bundle, pool="calibration").spent is None
+    assert not spending_log(bundle).exists()
+
+
+def test_a_log_that_cannot_tell_stops_the_evaluation(bundle: Path) -> None:
+    spending_log(bundle).write_text("not json\n")
+    with pytest.raises(BundleError, match="damaged"):
+        judged(bundle=bundle)
+    spending_log(bundle).unlink()
+    spending_log(bundle).mkdir()
+    with pytest.raises(BundleError, match="can't record"):
+        judged(bundle=bundle)
+
+
+def test_a_loaded_monitor_is_worth_what_the_fitted_one_is(bundle: Path) -> None:
+    assert judged(monitor=load(bundle)).to_json() == judged().to_json()
+
+
+def test_gaps_are_listed_by_id_and_left_out() -> None:
+    _, runs, pools, labels = fitted()
+    held = [run.question.id for run in runs if pools.pool_of(run.question.id) == "heldout"]
+    missing, silent = held[0], held[1]
+    found = judged(
+        runs=[run for run in runs if run.question.id != missing],
+        labels={qid: label for qid, label in labels.items() if qid != silent},
+    )
+    assert found.gaps == {
+        "questions without a run": (missing,),
+        "runs without a label": (silent,),
+    }
+    assert len(found.scores) == len(held) - 2
+    assert found.hashes["runs"] != judged().hashes["runs"]
+
+
+def test_runs_of_other_pools_change_nothing() -> None:
+    _, runs, pools, _ = fitted()
+    held = [run for run in runs if pools.pool_of(run.question.id) == "heldout"]
+    assert judged(runs=held).to_json() == judged().to_json()
+
+
+def test_what_does_not_belong_together_is_refused_by_name(bundle: Path) -> None:
+    runs = fitted()[1]
+    with pytest.raises(PoolsError, match="another pool manifest"):
+        judged(pools=make_pools(world()[1], seed=7))
+    other = AgentInfo(name="somebody-else")
+    with pytest.raises(BundleError, match="somebody-else"):
+        judged(runs=[run.model_copy(update={"agent": other}) for run in runs])
+    with pytest.raises(BundleError, match="schema"):
+        judged(schema=Schema(tables={"other": {}}))
+    assert judged(schema=header().schema).pool == "heldout"
+    with pytest.raises(StoreError, match="twice"):
+        judged(runs=[*runs, *runs])
+    with pytest.raises(StoreError, match="no run of the heldout pool"):
+        judged(runs=[])
+    with pytest.raises(LabelsError, match="has a label"):
+        judged(labels={})
+    with pytest.raises(InputError, match="stakes"):
+        judged(stakes=(-1.0,))
+    stranger = runs[0].model_copy(
+        update={"question": runs[0].question.model_copy(update={"id": "stranger"})}
+    )
+    with pytest.raises(PoolsError, match="stranger"):
+        judged(runs=[*runs, stranger])
+
+
+def test_nothing_is_spent_by_an_evaluation_that_is_refused(bundle: Path) -> None:
+    for wrong in ({"runs": []}, {"labels": {}}, {"stakes": (-1.0,)}, {"stakes": ()}):
+        with pytest.raises(InputError):
+            judged(bundle=bundle, **wrong)
+    assert not spending_log(bundle).exists()
+
+
+def test_progress_reaches_the_number_of_runs() -> None:
+    told: list[tuple[int, int]] = []
+    found = judged(on_progress=lambda done, total: told.append((done, total)))
+    assert told[-1][0] == len(found.scores)
+    assert all(done <= total for done, total in told)
+
+
+def test_a_monitor_is_not_changed_by_its_evaluation() -> None:
+    monitor = fitted()[0]
+    before = {name: np.array(column) for name, column in monitor.calibration.items()}
+    judged(monitor=replace(monitor, calibration=dict(before)))
+    for name, column in monitor.calibration.items():
+        np.testing.assert_array_equal(before[name], column)
