@@ -45,6 +45,7 @@ ANSWERABLE: tuple[AnswerableTemplate, ...] = (
 UNANSWERABLE: tuple[UnanswerableTemplate, ...] = questions_unanswerable.TEMPLATES
 
 _UNANSWERABLE_SHARE = 0.2
+_FEWEST, _MOST = 10, 10_000
 _TIER_SHARES: dict[Tier, float] = {"single": 0.4, "join": 0.45, "harder": 0.15}
 """Shares of ours, chosen so that a small model is right about half the time."""
 
@@ -57,18 +58,18 @@ def benchmark_questions(
     Args:
         database_path: A database that `build_hospital` wrote.
         seed: Seed of slots and wordings.
-        size: How many questions; a few less where small templates run out of different ones.
+        size: How many questions, 10 to 10,000.
 
     Returns:
         Questions in a fixed order, each with the name of its template. An id depends on template,
         wording and gold SQL alone.
 
     Raises:
-        InputError: `size` is below 10, or above what the templates can give.
+        InputError: `size` is out of its bounds, or above what the hospital's templates can give.
         DatabaseError: The database can't be opened or isn't a hospital.
     """
-    if size < 10:
-        raise InputError(f"a benchmark needs at least 10 questions, not {size}: raise --size")
+    if not _FEWEST <= size <= _MOST:
+        raise InputError(f"a benchmark has {_FEWEST} to {_MOST:,} questions, not {size:,}")
     path = Path(database_path)
     if not path.is_file():
         raise DatabaseError(f"no hospital at {path}: build one first")
@@ -110,7 +111,10 @@ def _spread(
             else:
                 del sources[template.name]
     if len(found) < size:
-        raise InputError(f"the templates give only {len(found)} of {size} questions: lower --size")
+        raise InputError(
+            f"this hospital gives only {len(found)} of {size} such questions: "
+            "build one with more --patients, or lower --size"
+        )
     return list(found.values())
 
 

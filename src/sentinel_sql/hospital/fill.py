@@ -60,6 +60,8 @@ class Filler:
         while misses < _ATTEMPTS:
             wording = wordings[len(seen) % len(wordings)]
             values = self._draw(template.slots, draw)
+            if values is None:
+                return
             coin = draw.random()
             gold = (
                 render(template.sql, values) if isinstance(template, AnswerableTemplate) else None
@@ -76,10 +78,13 @@ class Filler:
             mark = hashlib.sha256(f"{template.name}\n{text}\n{gold}".encode()).hexdigest()[:10]
             yield Filled(id=f"h-{mark}", text=text, gold_sql=gold, values=values)
 
-    def _draw(self, slots: tuple[str, ...], draw: random.Random) -> dict[str, str | int | float]:
+    def _draw(self, slots: tuple[str, ...], draw: random.Random) -> Values | None:
+        """Draw a value for each slot, or None where a small hospital has nothing for one."""
         values: dict[str, str | int | float] = {}
         for slot in slots:
             names, rows = self._source(slot)
+            if not rows:
+                return None
             row = rows[int(draw.random() * len(rows))]
             suffix = slot[len(slot.rstrip("0123456789")) :]
             values |= {name + suffix: value for name, value in zip(names, row, strict=True)}
@@ -93,7 +98,10 @@ class Filler:
         return self._sources[name]
 
     def _usable(self, gold: str, coin: float) -> bool:
-        """Take most answers that say something, and as many yes as no; `coin` is in [0, 1)."""
+        """Take nearly only answers that say something; `coin` is in [0, 1).
+
+        Of yes and no, the coin says which is wanted; most draws mean no, so most of these do.
+        """
         rows = self.connection.execute(gold).fetchmany(_MOST_ROWS + 1)
         if len(rows) > _MOST_ROWS or self._ties(gold):
             return False
