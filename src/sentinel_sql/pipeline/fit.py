@@ -6,7 +6,7 @@ The held-out pool is never read beyond its question ids.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -175,17 +175,13 @@ def fit(
 
 def calibration_scores(monitor: Monitor) -> PrefixScores:
     """Return the calibration pool's columns, from which thresholds for any stakes follow."""
-    columns: dict[str, Any] = dict(monitor.calibration)
-    for name in ("question_ids", "templates"):
-        columns[name] = tuple(columns[name].tolist())
-    return PrefixScores(**columns)
+    return PrefixScores.from_columns(monitor.calibration)
 
 
 def _columns(scores: PrefixScores) -> Mapping[str, NDArray[Any]]:
-    columns = {field.name: np.asarray(getattr(scores, field.name)) for field in fields(scores)}
     # A template may be a query's text; a bundle keeps only which runs share one.
     hashed = [sha256(name.encode()).hexdigest()[:16] for name in scores.templates]
-    return columns | {"templates": np.array(hashed)}
+    return scores.to_columns() | {"templates": np.array(hashed)}
 
 
 @dataclass(frozen=True, kw_only=True)
