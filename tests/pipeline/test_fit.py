@@ -55,6 +55,18 @@ def test_thresholds_are_those_of_the_kept_calibration_columns() -> None:
     assert stages == [(number, STAGES) for number in range(1, STAGES + 1)]
 
 
+def test_each_map_is_honest_about_its_own_target_on_the_calibration_pool() -> None:
+    # An isotonic map averages to the share of its target on the cases that it was fitted on.
+    scores = calibration_scores(fit(MADE, POOLS, LABELS, HEADER))
+    answered = scores.answered
+    ends_well = np.repeat(scores.correct, scores.steps + 1)
+    assert scores.p_correct.mean() == pytest.approx(ends_well.mean())
+    assert scores.delivery[answered].mean() == pytest.approx(scores.correct[answered].mean())
+    epsilon = scores.p_unanswerable[answered].mean()
+    assert epsilon == pytest.approx((~scores.answerable[answered]).mean())
+    assert not scores.answerable[answered].all()
+
+
 def test_columns_hold_what_happened() -> None:
     monitor = fit(MADE, POOLS, LABELS, HEADER)
     scores = prefix_scores(monitor.estimators, MADE[:20], pools=POOLS, labels=LABELS)
