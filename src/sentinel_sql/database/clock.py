@@ -115,24 +115,25 @@ def with_clock(sql: str, clock: str) -> str:
     return "".join(pieces) + sql[position:]
 
 
+Argument = tuple[Token, Token]
+"""First and last token of an argument; one and the same where it is a single token."""
+
+
 @dataclass(slots=True)
 class _Call:
-    """A parenthesis and what is known of it: a time function's call has that function's name.
-
-    `arguments` are the tokens between its commas.
-    """
+    """A call of a time function: its name, its arguments, its closing parenthesis."""
 
     name: str
-    arguments: list[Sequence[Token]]
+    arguments: list[Argument]
     closing: Token
 
     @property
-    def values(self) -> Sequence[Sequence[Token]]:
+    def values(self) -> Sequence[Argument]:
         first, count = _TIME_VALUES[self.name]
         return self.arguments[first : first + count]
 
     @property
-    def modifiers(self) -> Sequence[Sequence[Token]]:
+    def modifiers(self) -> Sequence[Argument]:
         return self.arguments[sum(_TIME_VALUES[self.name]) :]
 
     @property
@@ -168,8 +169,9 @@ def _calls(tokens: Sequence[Token]) -> Iterator[_Call]:
             name, starts = stack.pop()
             if name and not _names_a_table(tokens, index + 1):
                 ends = [start - 1 for start in starts[1:]] + [index]
-                arguments = [tokens[i:j] for i, j in zip(starts, ends, strict=True)]
-                yield _Call(name, arguments if any(arguments) else [], token)
+                # an empty argument is a mistake that SQLite will name
+                spans = [(i, j) for i, j in zip(starts, ends, strict=True) if i < j]
+                yield _Call(name, [(tokens[i], tokens[j - 1]) for i, j in spans], token)
 
 
 def _time_function_before(tokens: Sequence[Token], index: int) -> str:
@@ -191,21 +193,20 @@ def _call_edits(call: _Call, clock: str) -> Iterator[Edit]:
     if call.asks_without_value:
         separator = ", " if call.arguments else ""
         yield call.closing.start, call.closing.start, f"{separator}'{clock}'"
-    for argument in call.values:
-        if len(argument) == 1 and argument[0].kind == "string" and _is_text(argument[0], "now"):
-            yield argument[0].start, argument[0].end, f"'{clock}'"
-    for argument in call.modifiers:
+    for first, last in call.values:
+        if first is last and first.kind == "string" and _is_text(first, "now"):
+            yield first.start, first.end, f"'{clock}'"
+    for first, last in call.modifiers:
         # The clock has no time zone; without this the machine's would shift it.
-        if len(argument) == 1 and _is_text(argument[0], *_ZONES):
-            yield argument[0].start, argument[0].end, "'+0 days'"
+        if first is last and _is_text(first, *_ZONES):
+            yield first.start, first.end, "'+0 days'"
 
 
 def _wrapping_edits(call: _Call) -> Iterator[Edit]:
-    for argument in call.values:
-        if argument and not (len(argument) == 1 and argument[0].kind in ("string", "number")):
-            start, end = argument[0].start, argument[-1].end
-            yield start, start, f"{CLOCK_FUNCTION}("
-            yield end, end, ")"
+    for first, last in call.values:
+        if first is not last or first.kind not in ("string", "number"):
+            yield first.start, first.start, f"{CLOCK_FUNCTION}("
+            yield last.end, last.end, ")"
 
 
 def _is_text(token: Token, *values: str) -> bool:

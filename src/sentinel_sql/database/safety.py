@@ -110,17 +110,18 @@ class Gatekeeper:
             # With no column it only counts rows, and names common table expressions too
             if not second or (first or "").lower() in self._readable:
                 return sqlite3.SQLITE_OK
-            return self._refuse(f"table {first} may not be read")
+            return self.refuse(f"table {first} may not be read")
         if action == sqlite3.SQLITE_FUNCTION:
             if second and second.lower() in ALLOWED_FUNCTIONS:
                 return sqlite3.SQLITE_OK
-            return self._refuse(f"function {second} may not be called")
+            return self.refuse(f"function {second} may not be called")
         if action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", None):
             return sqlite3.SQLITE_OK  # full-text search asks it of itself
         name = _ACTIONS.get(action, f"action {action}")
-        return self._refuse(f"{name}; only a SELECT over the database's own tables may run")
+        return self.refuse(f"{name}; only a SELECT over the database's own tables may run")
 
-    def _refuse(self, reason: str) -> int:
+    def refuse(self, reason: str) -> int:
+        """Note why the statement is refused, and deny the action at hand."""
         # the first denial is the cause; those after it are its echo
         if self.refusal is None:
             self.refusal = f"not allowed: {reason}"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 
+from sentinel_sql.database.bounded_functions import bound_functions
 from sentinel_sql.database.clock import CLOCK_FUNCTION, to_clock, with_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits, ResultKind
@@ -48,16 +49,18 @@ class Connection:
         self._limits = limits
         self._deadlines = deadlines
         self._gatekeeper = Gatekeeper(schema.tables.keys())
+        self._worker = connect(":memory:")
         self._sqlite = connect(uri)
         try:
             self._set_up(clock, schema)
         except BaseException:
-            self._sqlite.close()
+            self.close()
             raise
 
     def close(self) -> None:
         """Close it."""
         self._sqlite.close()
+        self._worker.close()
 
     def run(self, sql: str, started: float) -> ExecutionResult:
         """Run `sql`; texts that aren't UTF-8 are no error.
@@ -126,8 +129,10 @@ class Connection:
         connection.create_function(
             CLOCK_FUNCTION, 1, lambda value: to_clock(value, clock), deterministic=True
         )
+        bound_functions(connection, self._worker, self._gatekeeper.refuse)
         widest = max(len(columns) for columns in schema.tables.values())
-        set_sqlite_limits(connection, self._limits, widest)
+        for bounded in (connection, self._worker):
+            set_sqlite_limits(bounded, self._limits, widest)
         connection.set_authorizer(self._gatekeeper)
 
     def _decoded(self, text: bytes) -> str:

@@ -1,0 +1,199 @@
+"""No SQL changes the file, reaches another, or looks where it shouldn't."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sentinel_sql.database.executor import ExecutionResult, Limits
+from sentinel_sql.database.safety import LONGEST_SQL
+from sentinel_sql.database.sqlite import SqliteDatabase
+
+HOSTILE = [
+    "INSERT INTO patients VALUES (9, 'x', NULL)",
+    "INSERT INTO patients SELECT 9, 'x', NULL",
+    "WITH a AS (SELECT 1) INSERT INTO drugs SELECT 'x' FROM a",
+    "REPLACE INTO drugs VALUES ('x')",
+    "UPDATE patients SET name = 'x'",
+    "DELETE FROM patients",
+    "WITH a AS (SELECT 1) DELETE FROM patients WHERE id IN a",
+    "DELETE FROM patients RETURNING *",
+    "DROP TABLE patients",
+    "DROP VIEW present",
+    "CREATE TABLE t (x)",
+    "CREATE TABLE t AS SELECT * FROM patients",
+    "CREATE TEMP TABLE t (x)",
+    "CREATE TEMP VIEW v AS SELECT 1",
+    "CREATE VIRTUAL TABLE t USING fts5(x)",
+    "CREATE INDEX i ON patients (name)",
+    "CREATE TRIGGER r AFTER INSERT ON patients BEGIN SELECT 1; END",
+    "ALTER TABLE patients ADD COLUMN x",
+    "ALTER TABLE patients RENAME TO p",
+    "PRAGMA writable_schema = ON",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA query_only = OFF",
+    "PRAGMA table_info(patients)",
+    "SELECT * FROM pragma_table_info('patients')",
+    "SELECT * FROM pragma_database_list",
+    "SELECT * FROM dbstat",
+    "SELECT * FROM sqlite_dbpage",
+    "SELECT * FROM sqlite_stmt",
+    "ATTACH '{other}' AS other",
+    "ATTACH ':memory:' AS other",
+    "DETACH main",
+    "VACUUM",
+    "VACUUM INTO '{other}'",
+    "REINDEX",
+    "ANALYZE",
+    "BEGIN",
+    "BEGIN EXCLUSIVE",
+    "COMMIT",
+    "SAVEPOINT s",
+    "SELECT load_extension('{other}')",
+    "SELECT writefile('{other}', 'x')",
+    "SELECT readfile('/etc/hostname')",
+    "SELECT edit('x')",
+    "SELECT fts3_tokenizer('simple')",
+    "SELECT sqlite_version()",
+    "SELECT sqlite_compileoption_get(1)",
+    "SELECT randomblob(100)",
+    "SELECT zeroblob(1000000000)",
+    "SELECT (SELECT load_extension('{other}'))",
+    "SELECT 1 WHERE EXISTS (SELECT 1 FROM dbstat)",
+    "SELECT 1; DROP TABLE patients",
+    "SELECT 1;;; DROP TABLE patients; --",
+    "SELECT '; -- ' ; DROP TABLE patients",
+    "/* SELECT */ DROP TABLE patients",
+    "SELECT 1 /* ; */; DELETE FROM patients",
+    "DROP TABLE patients; SELECT 1",
+    "\ufeffDROP TABLE patients",
+    "SELECT 1\0; DROP TABLE patients",
+    "SELECT ?",
+    "SELECT :name",
+    "SELECT \udcff",
+    "",
+    "   ",
+    "-- nothing",
+    ";",
+    "'",
+    "SELECT 'unclosed\nover lines",
+    "(" * 50_000,
+    "SELECT " + "1+" * 20_000 + "1",
+    "SELECT " + "date(" * 15_000,
+    "SELECT 1" + " " * LONGEST_SQL,
+    "SELECT " + ",".join(["1"] * 3_000),
+    " UNION ALL ".join(["SELECT 1"] * 600),
+]
+
+
+@pytest.mark.parametrize("sql", HOSTILE, ids=lambda sql: repr(sql[:40]))
+def test_hostile_sql_gives_a_one_line_reason_and_leaves_everything_as_it_was(
+    sql: str, ward: SqliteDatabase, ward_file: Path, tmp_path: Path
+) -> None:
+    before = ward_file.read_bytes()
+    other = tmp_path / "other"
+    result = ward.execute(sql.format(other=other) if "{other}" in sql else sql)
+    assert result.kind in ("error", "refused")
+    assert result.error
+    assert len(result.error.splitlines()) == 1
+    assert result.rows == ()
+    assert ward_file.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {ward_file.name}
+    assert ward.execute("SELECT count(*) FROM patients").rows == ((2,),)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM patients",
+        "ATTACH ':memory:' AS o",
+        "PRAGMA journal_mode = WAL",
+        "SELECT zeroblob(9)",
+        "SELECT load_extension('x')",
+        "SELECT 1; SELECT 2",
+    ],
+)
+def test_what_safety_forbids_is_refused_and_what_sql_does_wrong_is_an_error(
+    sql: str, ward: SqliteDatabase
+) -> None:
+    refused = ward.execute(sql)
+    assert (refused.kind, refused.error[:11] if refused.error else "") == ("refused", "not allowed")
+    wrong = ward.execute("SELECT nothere FROM patients")
+    assert (wrong.kind, wrong.error) == ("error", "no such column: nothere")
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT name FROM Patients ORDER BY id;", (("ann",), ("bob",))),
+        ("WITH a AS (SELECT 1 AS x) SELECT count(*) FROM a", ((1,),)),
+        ("VALUES (1), (2)", ((1,), (2,))),
+        ("SELECT drug FROM stays WHERE drug = 'csf;fluid' -- why;", (("csf;fluid",),)),
+        ("SELECT value FROM json_each('[7, 8]')", ((7,), (8,))),
+        ("SELECT count(*) FROM sqlite_master WHERE type = 'table'", ((3,),)),
+        (
+            "SELECT name, row_number() OVER (ORDER BY id DESC) FROM patients",
+            (("bob", 1), ("ann", 2)),
+        ),
+        ("SELECT round(sqrt(16)), iif(1, 'a', 'b'), upper('x')", ((4.0, "a", "X"),)),
+        (
+            "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3) "
+            "SELECT sum(x) FROM c",
+            ((6,),),
+        ),
+    ],
+)
+def test_reading_in_all_its_forms_runs(
+    sql: str, rows: tuple[tuple[object, ...], ...], ward: SqliteDatabase
+) -> None:
+    assert ward.execute(sql).rows == rows
+
+
+def test_full_text_search_runs(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        try:
+            connection.executescript(
+                "CREATE VIRTUAL TABLE notes USING fts5(body);"
+                "INSERT INTO notes VALUES ('acute kidney injury'), ('sepsis');"
+            )
+        except sqlite3.OperationalError:
+            pytest.skip("this SQLite has no full-text search")
+    with SqliteDatabase.open(path) as database:
+        assert database.execute("SELECT body FROM notes WHERE notes MATCH 'kidney'").rows == (
+            ("acute kidney injury",),
+        )
+
+
+WORDS = (
+    *("select", "insert into", "delete from", "update", "drop table", "create view", "attach"),
+    *("pragma", "begin", "with", "union all", "set", "from", "where", "as", "values"),
+    *("patients", "drugs", "name", "x", "*", "=", "'x'", "1", ";", "(", ")", ","),
+)
+
+
+@given(
+    st.lists(
+        st.sampled_from(WORDS),
+        max_size=12,
+    ).map(" ".join)
+)
+def test_no_mixture_of_words_ever_changes_the_file(sql: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "db.sqlite"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(
+                "CREATE TABLE patients (name); INSERT INTO patients VALUES ('a');"
+                "CREATE TABLE drugs (name);"
+            )
+        before = path.read_bytes()
+        with SqliteDatabase.open(path, limits=Limits(seconds=5)) as database:
+            assert isinstance(database.execute(sql), ExecutionResult)
+        assert path.read_bytes() == before
+        assert [entry.name for entry in Path(folder).iterdir()] == ["db.sqlite"]
