@@ -1,7 +1,6 @@
 # The targets that people and CI both run. `make test` and `make demo` set up all they need.
 PYTHON ?= python3
 BIN := .venv/bin
-EXTRAS := agent
 
 .PHONY: help setup demo test test-slow check format lint types contracts bench docs clean
 
@@ -11,7 +10,7 @@ help:  ## list the targets
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.' --group dev
 	@touch $@
 
 setup: .venv/.ready  ## make .venv with the project and the development tools

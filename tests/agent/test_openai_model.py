@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ import pytest
 from sentinel_sql.agent import endpoint as endpoint_module
 from sentinel_sql.agent.model import Message
 from sentinel_sql.agent.openai import OpenAIModel, list_models
-from sentinel_sql.errors import EndpointError, MissingExtraError
+from sentinel_sql.errors import EndpointError
 from sentinel_sql.testing import ScriptedEndpoint
 
 CHAT: list[Message] = [{"role": "user", "content": "how many got heparin?"}]
@@ -308,14 +307,6 @@ def test_the_key_is_sent_to_the_endpoint_and_taken_from_the_environment(
     head = seen[0].split(b"\r\n\r\n")[0]
     assert head.startswith(b"POST /v1/chat/completions ")
     assert b"Authorization: Bearer k-123" in head
-
-
-def test_without_the_extra_the_command_that_installs_it_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'sentinel-sql\[agent\]'"):
-        OpenAIModel(base_url="http://127.0.0.1:9/v1", model="m")
 
 
 def test_models_are_listed() -> None:

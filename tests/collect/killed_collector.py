@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import Future
 from pathlib import Path
 
 from sentinel_sql.agent.prompt import Prompt
@@ -31,13 +32,14 @@ def main(folder: Path, count: int) -> None:
 
 
 def run(folder: Path, count: int) -> None:
-    append = TrajectoryStore.append
+    submit = TrajectoryStore.submit
 
-    def tell_acknowledged(store: TrajectoryStore, trajectory: Trajectory) -> None:
-        append(store, trajectory)
-        tell(f"stored {trajectory.question.id}")
+    def tell_acknowledged(store: TrajectoryStore, trajectory: Trajectory) -> Future[None]:
+        stored = submit(store, trajectory)
+        stored.add_done_callback(lambda _: tell(f"stored {trajectory.question.id}"))
+        return stored
 
-    TrajectoryStore.append = tell_acknowledged  # type: ignore[method-assign]
+    TrajectoryStore.submit = tell_acknowledged  # type: ignore[method-assign]
     tell(f"pid {os.getpid()}")
     with SqliteDatabase.open(folder / "tiny.sqlite", clock=CLOCK) as database:
         agent = ReactAgent(

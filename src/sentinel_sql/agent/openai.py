@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Self
 
-from sentinel_sql.agent.endpoint import Answer, Endpoint
+from sentinel_sql.agent.connections import Answer
+from sentinel_sql.agent.endpoint import Endpoint
 from sentinel_sql.agent.model import Message, Reply
 from sentinel_sql.agent.telemetry import TOP, read_tokens
 
@@ -31,7 +32,6 @@ class OpenAIModel:
         retries: further tries after the first, ≥ 0.
 
     Raises:
-        MissingExtraError: the `agent` extra isn't installed.
         EndpointError: `base_url` is no http(s) address.
     """
 
@@ -134,7 +134,6 @@ def list_models(
     """Return the names of the models that an endpoint serves.
 
     Raises:
-        MissingExtraError: the `agent` extra isn't installed.
         EndpointError: the endpoint is down, refuses, or is none.
     """
     endpoint = Endpoint(base_url=base_url, api_key=api_key, timeout=timeout, retries=0)

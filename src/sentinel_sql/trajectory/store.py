@@ -15,6 +15,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal, Self
@@ -150,7 +151,7 @@ class TrajectoryStore:
         self._ids = ids
         self._guard = threading.Lock()
         self._closed = False
-        self._queue: queue.SimpleQueue[tuple[bytes, Future[None]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write, name="sentinel-store", daemon=True)
         self._writer.start()
 
@@ -206,31 +207,30 @@ class TrajectoryStore:
             StoreError: its question is in the store already, another agent ran it, or the disk
                 is full or broken (then nothing of it stays behind).
         """
+        self.submit(trajectory).result()
+
+    def submit(self, trajectory: Trajectory) -> Future[None]:
+        """Add one run without waiting; the future is done once it is on the disk.
+
+        Raises:
+            StoreError: its question is in the store already, or another agent ran it. A full or
+                broken disk is the future's exception.
+        """
         theirs, ours = trajectory.agent.fingerprint, self.manifest.agent.fingerprint
         if theirs != ours:
             raise StoreError(_another_agent(self.folder, ours, theirs))
-        identity = trajectory.question.id
-        line = encode(trajectory)
-        done: Future[None] = Future()
+        waiting = _Waiting(trajectory.question.id, encode(trajectory), Future())
         with self._guard:
             if self._closed:
                 raise StoreError(f"{self.folder}: the store is closed; open it again")
-            if identity in self._ids:
+            if waiting.question_id in self._ids:
                 raise StoreError(
-                    f"{self.folder}: question {identity} is in the store already; leave it out, "
-                    "or use another store"
+                    f"{self.folder}: question {waiting.question_id} is in the store already; "
+                    "leave it out, or use another store"
                 )
-            self._ids.add(identity)
-            self._queue.put((line, done))
-        try:
-            done.result()
-        except OSError as error:
-            with self._guard:
-                self._ids.discard(identity)
-            raise StoreError(
-                f"{self.folder}: can't be written ({error.strerror}); all runs acknowledged "
-                "before are kept: free the disk and start again"
-            ) from error
+            self._ids.add(waiting.question_id)
+            self._queue.put(waiting)
+        return waiting.done
 
     def close(self) -> None:
         """Write what is queued, and let other processes have the store."""
@@ -268,17 +268,36 @@ class TrajectoryStore:
                 if waiting and broken is None:
                     if file < 0:
                         file = durable.open_to_append(self.folder / RECORDS)
-                    durable.append(file, b"".join(line for line, _ in waiting))
+                    durable.append(file, b"".join(item.line for item in waiting))
             except OSError as error:
                 # After a failed sync nobody knows what is on the disk: only opening anew can tell.
                 broken = error
-            for _, done in waiting:
+            for item in waiting:
                 if broken is None:
-                    done.set_result(None)
+                    item.done.set_result(None)
                 else:
-                    done.set_exception(broken)
+                    item.done.set_exception(self._not_written(item.question_id, broken))
         if file >= 0:
             os.close(file)
+
+    def _not_written(self, question_id: str, broken: OSError) -> StoreError:
+        with self._guard:
+            self._ids.discard(question_id)
+        error = StoreError(
+            f"{self.folder}: can't be written ({broken.strerror}); all runs acknowledged before "
+            "are kept: free the disk and start again"
+        )
+        error.__cause__ = broken
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """One run on its way to the disk."""
+
+    question_id: str
+    line: bytes
+    done: Future[None]
 
 
 def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifest:
