@@ -9,24 +9,11 @@ import numpy as np
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.record import Label
-from sentinel_sql.monitor.session import Assessment, Estimators, Monitor
+from sentinel_sql.monitor.session import Assessment, Estimators
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
 
 _ENDINGS = {"answer": "answered", "abstention": "abstained", None: "cap"}
-
-
-def require_agent(monitor: Monitor, trajectory: Trajectory) -> None:
-    """Refuse a run of another agent than the monitor was fitted on.
-
-    Raises:
-        StoreError: naming both.
-    """
-    if trajectory.agent.fingerprint != monitor.agent:
-        raise StoreError(
-            f"run {trajectory.question.id} is of agent {trajectory.agent.fingerprint}, the "
-            f"monitor knows {monitor.agent}: fit a monitor for this agent"
-        )
 
 
 def label_of(trajectory: Trajectory, labels: Mapping[str, Label]) -> Label:
