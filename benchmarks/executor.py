@@ -67,13 +67,12 @@ def measure(shared: Path = SHARED) -> dict[str, float | int | str]:
     with tempfile.TemporaryDirectory() as folder:
         data = shared / "data" / "ehrsql2024"
         real = data.is_dir()
-        path, queries = (_real if real else _generated)(data, Path(folder))
-        runaway = runaway_ratio(path)
+        path, queries = gold(data, Path(folder)) if real else generated(Path(folder))
         return {
             "queries": len(queries),
             "queries_from": "EHRSQL-2024" if real else "generated",
             "overhead_ratio": overhead_ratio(path, queries),
-            "runaway_ratio": runaway,
+            "runaway_ratio": runaway_ratio(path),
             "longest_step_seconds": longest_step(path),
             "huge_result_megabytes": huge_result_megabytes(path),
         }
@@ -144,7 +143,8 @@ def _peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _real(data: Path, folder: Path) -> tuple[Path, list[str]]:
+def gold(data: Path, folder: Path) -> tuple[Path, list[str]]:
+    """Return the unpacked database and all gold queries of train and valid, ready to run."""
     path = folder / "mimic_iv.sqlite"
     with lzma.open(data / "mimic_iv.sqlite.xz") as source, path.open("wb") as sink:
         shutil.copyfileobj(source, sink)
@@ -157,7 +157,8 @@ def _real(data: Path, folder: Path) -> tuple[Path, list[str]]:
     return path, queries
 
 
-def _generated(_data: Path, folder: Path) -> tuple[Path, list[str]]:
+def generated(folder: Path) -> tuple[Path, list[str]]:
+    """Return a database made in `folder` and queries over it."""
     path = folder / "generated.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE stays (id INTEGER, ward TEXT, start TEXT, cost REAL)")

@@ -303,6 +303,21 @@ def test_a_locked_file_is_named_at_opening_and_at_a_query(ward_file: Path) -> No
         assert database.execute("SELECT count(*) FROM patients").rows == ((2,),)
 
 
+def test_a_file_that_a_writer_left_half_changed_is_never_read(tmp_path: Path) -> None:
+    path, crashed = tmp_path / "live.sqlite", tmp_path / "crashed.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("CREATE TABLE t (x)")
+        writer.executemany("INSERT INTO t VALUES (?)", [("x" * 1_000,)] * 60)
+        writer.execute("PRAGMA cache_size = 5")
+        writer.execute("BEGIN")
+        writer.execute("UPDATE t SET x = 'new' || x")
+        for ending in ("", "-journal"):
+            shutil.copy(f"{path}{ending}", f"{crashed}{ending}")
+        writer.execute("ROLLBACK")
+    with pytest.raises(DatabaseError, match="needs recovery"):
+        SqliteDatabase.open(crashed)
+
+
 def test_a_brief_writer_is_waited_for(ward_file: Path) -> None:
     with closing(
         sqlite3.connect(ward_file, isolation_level=None, check_same_thread=False)

@@ -23,6 +23,8 @@ from sentinel_sql.database.sqlite_connection import (
 from sentinel_sql.errors import DatabaseError
 from sentinel_sql.schema import Schema
 
+_UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
 
 class SqliteDatabase:
     """A SQLite file that can be read and never changed; safe to use from several threads.
@@ -175,9 +177,10 @@ def _first_look(path: Path) -> tuple[str, Schema]:
         return uri, _schema_at(uri)
     except sqlite3.DatabaseError as error:
         # A file in WAL mode wants a `-shm` beside it even for reading. Where the folder can't
-        # be written there is no writer either, so the file may be read as one that won't change.
-        pending = path.with_name(f"{path.name}-wal")
-        if primary_code(error) == sqlite3.SQLITE_CANTOPEN and not _has_content(pending):
+        # be written there is no writer either, so the file may be read as one that won't
+        # change, unless a writer left behind what isn't in it yet.
+        pending = (path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-journal"))
+        if primary_code(error) in _UNWRITABLE and not any(map(_has_content, pending)):
             uri += "&immutable=1"
             with suppress(sqlite3.DatabaseError):
                 return uri, _schema_at(uri)

@@ -31,7 +31,8 @@ REMEDIES: Mapping[int, str] = {
     sqlite3.SQLITE_BUSY: "is locked by another program; close that program and try again",
     sqlite3.SQLITE_LOCKED: "is locked by another program; close that program and try again",
     sqlite3.SQLITE_PROTOCOL: "is locked by another program; close that program and try again",
-    sqlite3.SQLITE_CANTOPEN: "can't be opened; check that it and its folder may be read",
+    sqlite3.SQLITE_CANTOPEN: "can't be opened; check that it and its folder may be read, or "
+    "copy it with all files of its name to a folder that may be written",
     sqlite3.SQLITE_PERM: "can't be opened; check that it and its folder may be read",
     sqlite3.SQLITE_AUTH: "can't be opened; check that it and its folder may be read",
     sqlite3.SQLITE_IOERR: "can't be read from its disk; check the disk or copy the file elsewhere",
