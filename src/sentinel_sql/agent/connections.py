@@ -131,7 +131,10 @@ class Connections:
                 _limit(connection, until)
             body = b"".join(parts)
             response.close()  # or the connection counts as busy
-            if len(body) < int(response.headers.get("Content-Length") or 0):
+            told = response.headers.get("Content-Length")
+            # Nothing at all, of unknown length, is an answer cut off in its head.
+            least = int(told) if told else (0 if response.chunked else 1)
+            if len(body) < least:
                 raise http.client.IncompleteRead(body)
         except TimeoutError:
             connected = connection.sock is not None
@@ -139,8 +142,7 @@ class Connections:
             return Answer(None, fault=LATE if connected else "no answer to the connection")
         except (OSError, http.client.HTTPException, ValueError) as error:
             connection.close()
-            reason = error.strerror if isinstance(error, OSError) else None
-            return Answer(None, fault=reason or type(error).__name__)
+            return Answer(None, fault=_fault(error))
         if response.will_close or self._closed:
             connection.close()
         else:
@@ -165,6 +167,13 @@ class Connections:
             headers = {"Proxy-Authorization": _basic(self._proxy)} if self._proxy.username else {}
             connection.set_tunnel(self._parts.hostname or "", self._parts.port or 443, headers)
         return connection
+
+
+def _fault(error: Exception) -> str:
+    """Return the system's words, or a refusing proxy's status; of other errors the kind only."""
+    if not isinstance(error, OSError):
+        return type(error).__name__
+    return error.strerror or " ".join(str(error).split())[:100] or type(error).__name__
 
 
 def _limit(connection: http.client.HTTPConnection, until: float) -> None:
