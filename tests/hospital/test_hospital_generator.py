@@ -261,7 +261,8 @@ def test_the_executor_knows_the_clock(hospital_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ten_thousand_patients_in_two_minutes_and_a_gigabyte(tmp_path: Path) -> None:
-    begun = time.perf_counter()
+    # processor time of one core: what others run on the machine is not the generator's
+    begun = time.process_time()
     path = build_hospital(tmp_path / "h.sqlite", patients=10_000)
-    assert time.perf_counter() - begun <= 120
+    assert time.process_time() - begun <= 120
     assert path.stat().st_size <= 1_000_000_000
