@@ -76,8 +76,9 @@ def made_up_questions() -> list[dict[str, Any]]:
 
 def scripted_agent(messages: Sequence[Message]) -> str:
     """Answer rightly when its thought says so, wrongly or not at all otherwise."""
-    question = messages[1]["content"].removeprefix("QUESTION: ")
-    turn = sum(message["role"] == "assistant" for message in messages)
+    asked = max(at for at, said in enumerate(messages) if said["content"].startswith("QUESTION: "))
+    question = messages[asked]["content"].removeprefix("QUESTION: ")
+    turn = sum(message["role"] == "assistant" for message in messages[asked:])
     luck = crc32(question.encode()) % 10
     drug = next(name for name in DRUGS if name in question)
     if turn == 0 and luck % 2:

@@ -209,6 +209,22 @@ def test_one_class_only_can_not_be_fitted(
     refused(sentinel(*fit(its)), 5, "train")
 
 
+def test_runs_without_a_label_are_left_out_and_counted_unless_none_has_one(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    its = copied(fitted, tmp_path)
+    lines = Path(its.labels).read_text().splitlines()
+    Path(its.labels).write_text("\n".join(lines[:-8]) + "\n")
+    call = sentinel(*fit(its), "--json")
+    assert call.code == 0, call.err
+    counted = call.document["facts"]
+    assert counted["unlabelled"] > 0
+    gaps = sentinel(*evaluate(its), "--json").document["gaps"]["runs without a label"]
+    assert counted["unlabelled"] + len(gaps) == 8
+    Path(its.labels).write_text(lines[0] + "\n")
+    refused(sentinel(*fit(its)), 2, "label")
+
+
 def test_a_damaged_bundle_is_refused_whichever_byte_is_wrong(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:

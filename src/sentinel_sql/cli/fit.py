@@ -65,6 +65,7 @@ def _told(made: Monitor, out: Path) -> Mapping[str, object]:
         "bundle": out,
         "agent": made.agent,
         "runs": made.facts["runs"],
+        "left out, no label": made.facts["unlabelled"] or None,
         "head": estimators.head.name,
         "delivery by": estimators.delivery.name,
         "AUROC, train (out of fold)": made.facts["train_auroc_out_of_fold"],

@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import freeze
-from sentinel_sql.errors import CannotFitError, InputError, StoreError
+from sentinel_sql.errors import CannotFitError, InputError, LabelsError, StoreError
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import HEADS
 from sentinel_sql.monitor.calibration import fit_map
@@ -73,14 +73,15 @@ def fit(
         InputError: an unknown kind of head.
         PoolsError: a run whose question the manifest doesn't know.
         StoreError: runs of several agents, one run twice, or a run that contradicts itself.
-        LabelsError: runs without labels, or labels of other runs.
+        LabelsError: no run has a label, or labels are of other runs. Single runs without one
+            are left out and counted in the facts.
         CannotFitError: a pool with too few runs of a class.
     """
     if head not in HEADS:
         raise InputError(f"there is no head called {head!r}: choose one of {', '.join(HEADS)}")
     kind = HEADS[head]
     schema = header.schema if header.schema.tables else None
-    agent, by_pool = _sorted_by_pool(trajectories, pools)
+    agent, by_pool, unlabelled = _sorted_by_pool(trajectories, pools, labels)
     train, calibration = (
         _Pool.read(
             by_pool[name],
@@ -166,6 +167,7 @@ def fit(
             "schema_known": schema is not None,
             "versions": {name: version(name) for name in ("sentinel-sql", "numpy", "scikit-learn")},
             "runs": {name: len(by_pool[name]) for name in ("train", "calibration")},
+            "unlabelled": unlabelled,
             "folds": int(folds.max()) + 1,
             "train_auroc_out_of_fold": train.aurocs(unanswerable_oof, correct_oof),
             "calibration_auroc": calibration.aurocs(unanswerable, correct),
@@ -250,12 +252,13 @@ def _auroc(targets: Bools, scores: Floats) -> float | None:
 
 
 def _sorted_by_pool(
-    trajectories: Iterable[Trajectory], pools: Pools
-) -> tuple[AgentInfo, Mapping[PoolName, list[Trajectory]]]:
+    trajectories: Iterable[Trajectory], pools: Pools, labels: Mapping[str, Label]
+) -> tuple[AgentInfo, Mapping[PoolName, list[Trajectory]], int]:
     by_pool: dict[PoolName, list[Trajectory]] = {"train": [], "calibration": []}
     agents: dict[str, AgentInfo] = {}
     seen: set[str] = set()
     unknown: list[str] = []
+    unlabelled = 0
     for trajectory in trajectories:
         name = trajectory.question.id
         agents[trajectory.agent.fingerprint] = trajectory.agent
@@ -265,7 +268,10 @@ def _sorted_by_pool(
         if name not in pools:
             unknown.append(name)
         elif (pool := pools.pool_of(name)) in by_pool:
-            by_pool[pool].append(trajectory)
+            if name in labels:
+                by_pool[pool].append(trajectory)
+            else:
+                unlabelled += 1
     pools.require(unknown)
     if len(agents) > 1:
         raise StoreError(
@@ -274,7 +280,12 @@ def _sorted_by_pool(
         )
     if not agents:
         raise StoreError("the store holds no run: collect or import some first")
-    return next(iter(agents.values())), by_pool
+    if unlabelled and not any(by_pool.values()):
+        raise LabelsError(
+            f"none of the {unlabelled} runs to fit on has a label: label this store with "
+            "`sentinel label`"
+        )
+    return next(iter(agents.values())), by_pool, unlabelled
 
 
 def _require_classes(train: _Pool, calibration: _Pool) -> None:
