@@ -419,3 +419,16 @@ def test_bytes_that_are_no_trajectories_give_a_store_error(
             list(read_trajectories(file))
     else:
         assert ids(file) == []
+
+
+@pytest.mark.slow
+def test_three_thousand_runs_are_read_in_a_second_of_processor_time(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    recorded = shared_data / "recordings" / "qwen2.5-coder-1.5b" / "ehrsql2024.jsonl.gz"
+    data = gzip.decompress(recorded.read_bytes())
+    (tmp_path / "runs.jsonl").write_bytes(data)
+    started = time.process_time()
+    for _ in range(5):
+        assert sum(1 for _ in read_trajectories(tmp_path / "runs.jsonl")) == 281
+    assert 5 * 281 / (time.process_time() - started) > 3_000
