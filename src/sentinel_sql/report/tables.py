@@ -92,8 +92,8 @@ def ladder(exhibit: Json) -> Table:
                 _share(row["tokens_saved"]),
             )
     table.caption = (
-        "RS: +1 correct answer or rightly none, 0 answer missed, −λ wrong answer.\n"
-        "right: of the answers given. steps−, tokens−: share never spent."
+        "RS: +1 right answer or rightly none, 0 missed, −λ wrong.\n"
+        "right: of the answers given; steps−, tokens−: share never spent."
     )
     return table
 
