@@ -46,9 +46,13 @@ def collect(
     prompt: Annotated[str, typer.Option(metavar="NAME", help="guided or plain.")] = "guided",
     notes: Annotated[
         Path | None,
+        typer.Option(metavar="FILE", help="What the agent is told of this database, as text."),
+    ] = None,
+    examples: Annotated[
+        Path | None,
         typer.Option(
             metavar="FILE",
-            help="Text about the database that the agent is told, such as where names are.",
+            help="Worked examples as text, with an empty line between two.  [made from the schema]",
         ),
     ] = None,
     max_steps: Annotated[int, typer.Option(min=1, help="The step cap.")] = 8,
@@ -87,7 +91,11 @@ def collect(
             model=served,
             database=opened,
             prompt=Prompt.build(
-                opened.schema, opened.clock, name=prompt, notes=_text(notes), examples=None
+                opened.schema,
+                opened.clock,
+                name=prompt,
+                notes=_text(notes),
+                examples=None if examples is None else (_text(examples) or "").split("\n\n"),
             ),
             max_steps=max_steps,
             commit_on_error=commit_on_error,
