@@ -17,7 +17,8 @@ THOUGHT: Drug names may be stored longer; look first.
 SQL: SELECT DISTINCT drug FROM prescriptions WHERE drug LIKE '%ibuprofen%'
 RESULT: 1 rows x 1 cols; sample [['ibuprofen suspension']]
 THOUGHT: Patients, not orders: count each once.
-FINAL_SQL: SELECT COUNT(DISTINCT subject_id) FROM prescriptions WHERE drug = 'ibuprofen suspension'""",
+FINAL_SQL: SELECT COUNT(DISTINCT subject_id) FROM prescriptions \
+WHERE drug = 'ibuprofen suspension'""",
     """\
 QUESTION: highest magnesium of patient 10001 in 2099
 THOUGHT: Lab names are in d_labitems; look first.
