@@ -21,8 +21,8 @@ KNOWN_CLOCKS: Mapping[str, str] = {
     "mimic_iv": "2100-12-31 23:59:00",
     "hospital": "2100-12-31 23:59:00",
 }
-"""Current times by database name, as the scorers of EHRSQL and EHRSQL-2024 fix them. Any other
-database's clock is its user's to give."""
+"""Current times by database name: those of EHRSQL and EHRSQL-2024 as their scorers fix them, and
+the embedded hospital's. Any other database's clock is its user's to give."""
 
 CLOCK_FUNCTION = "sentinel_clock"
 """SQL function of the executor's: gives the clock for the text 'now', and all else unchanged."""
