@@ -41,6 +41,20 @@ def test_collecting_again_runs_nothing_again(fitted: Project, sentinel: Sentinel
     assert Path(fitted.store, "trajectories.jsonl").read_bytes() == before
 
 
+def test_answers_are_judged_at_the_clock_of_their_runs(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    other = tmp_path / "another_name.sqlite"
+    other.write_bytes(Path(fitted.database).read_bytes())
+    call = sentinel(
+        *("label", fitted.store, "--questions", fitted.questions, "--database", other),
+        *("--out", tmp_path / "labels.jsonl"),
+    )
+    assert call.code == 0, call.err
+    header = json.loads((tmp_path / "labels.jsonl").read_text().splitlines()[0])
+    assert header["clock"] == CLOCK
+
+
 def test_a_limit_leaves_gaps_and_says_so(
     project: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:

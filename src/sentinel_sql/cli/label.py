@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sentinel_sql.cli.options import Clock, DatabasePath, Mode, Store
+from sentinel_sql.cli.options import DatabasePath, Mode, Store
 from sentinel_sql.cli.output import AsJson, emit, facts, progress
 
 
@@ -41,7 +41,10 @@ def label(
         ),
     ] = Judge.rules,
     mode: Mode = "ehrsql-2024",
-    clock: Clock = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The database's own current time.  [that of the runs]"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say of every recorded run whether its answer was correct, by running gold and answer."""
@@ -52,10 +55,12 @@ def label(
     from sentinel_sql.trajectory.store import read_trajectories
 
     asked = read_questions(questions)
+    runs = list(read_trajectories(store))
+    clocks = {run.question.clock for run in runs} - {None}
+    if clock is None and len(clocks) == 1:
+        clock = clocks.pop()  # an answer is judged at the time at which it was given
     with SqliteDatabase.open(database, clock=clock) as opened, progress("runs") as advance:
-        made = label_runs(
-            read_trajectories(store), asked, opened, judge.value, mode, on_progress=advance
-        )
+        made = label_runs(runs, asked, opened, judge.value, mode, on_progress=advance)
     write_labels(out, made.header, made.labels)
     document = {**made.to_json(), "out": str(out)}
     emit(document, as_json=as_json, tables=lambda: [facts("Labels", document)])
