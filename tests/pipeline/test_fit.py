@@ -15,7 +15,7 @@ from sentinel_sql.errors import (
     StoreError,
 )
 from sentinel_sql.pipeline.fit import STAGES, calibration_scores, fit
-from sentinel_sql.pipeline.scoring import prefix_scores, require_agent
+from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import Outcome
 
@@ -109,11 +109,14 @@ def test_an_empty_store_is_refused() -> None:
         fit([], POOLS, LABELS, HEADER)
 
 
-def test_a_missing_label_is_named() -> None:
-    name = MADE[0].question.id
+def test_a_run_without_a_label_is_left_out_and_counted() -> None:
+    name = next(run.question.id for run in MADE if POOLS.pool_of(run.question.id) == "calibration")
     without = {key: label for key, label in LABELS.items() if key != name}
-    with pytest.raises(LabelsError, match=name):
-        fit(MADE, POOLS, without, HEADER)
+    whole, fewer = (fit(MADE, POOLS, labels, HEADER) for labels in (LABELS, without))
+    assert (whole.facts["unlabelled"], fewer.facts["unlabelled"]) == (0, 1)
+    assert fewer.facts["runs"]["calibration"] == whole.facts["runs"]["calibration"] - 1
+    with pytest.raises(LabelsError, match="none of the"):
+        fit(MADE, POOLS, {}, HEADER)
 
 
 def test_a_label_of_another_run_is_refused() -> None:
@@ -150,11 +153,3 @@ def test_a_pool_with_one_class_is_refused_with_its_counts(pool: str) -> None:
 def test_an_unknown_head_is_refused_with_the_choices() -> None:
     with pytest.raises(InputError, match="linear"):
         fit(MADE, POOLS, LABELS, HEADER, head="oracle")
-
-
-def test_a_monitor_refuses_the_runs_of_another_agent() -> None:
-    monitor = fit(MADE, POOLS, LABELS, HEADER)
-    require_agent(monitor, MADE[0])
-    other = MADE[0].agent.model_copy(update={"model": "another-model"})
-    with pytest.raises(StoreError, match="another-model"):
-        require_agent(monitor, MADE[0].model_copy(update={"agent": other}))
