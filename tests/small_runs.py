@@ -12,7 +12,7 @@ from sentinel_sql.questions.pools import Pools, make_pools
 from sentinel_sql.questions.record import Question
 from sentinel_sql.schema import Schema
 from sentinel_sql.testing import CLOCK, make_step, make_trajectory
-from sentinel_sql.trajectory.record import Observation, Step, Telemetry, Trajectory
+from sentinel_sql.trajectory.record import AgentInfo, Observation, Step, Telemetry, Trajectory
 
 DRUGS = ("heparin", "aspirin", "insulin", "morphine", "warfarin", "lasix")
 ASKED = ("how many patients got", "who was given", "when was the last dose of", "what dose of")
@@ -32,6 +32,10 @@ UNASKABLE = (
 )
 
 
+CAP = 6
+AGENT = AgentInfo(name="react", model="scripted", max_steps=CAP, temperature=0.0)
+
+
 def world(
     seed: int = 0, size: int = 240
 ) -> tuple[list[Trajectory], list[Question], dict[str, Label], LabelsHeader]:
@@ -46,11 +50,11 @@ def world(
         steps = [_look(rng, index, right) for index in range(1, rng.randrange(1, 5))]
         ending = rng.choices(("final_sql", "final_null", "cap"), (8, 1, 1))[0]
         if ending == "cap":
-            steps = [_look(rng, index, right) for index in range(1, 7)]
+            steps = [_look(rng, index, right) for index in range(1, CAP + 1)]
         else:
             steps.append(_last(rng, len(steps) + 1, ending, right))
         identity = f"q{number}"
-        run = make_trajectory(identity, text, steps=steps)
+        run = make_trajectory(identity, text, steps=steps, agent=AGENT)
         runs.append(run)
         questions.append(
             Question(

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sentinel_sql.agent.prompt import Prompt
+from sentinel_sql.agent.react import ReactAgent, finished
 from sentinel_sql.database.executor import ExecutionResult, summarize
+from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.guard import Guard, guarded
 from sentinel_sql.decision.observing import observed
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
@@ -22,12 +26,15 @@ from sentinel_sql.monitor.bundle import save
 from sentinel_sql.monitor.hybrid import INPUTS, Delivery, FittedHybrid
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.scoring import prefix_scores
+from sentinel_sql.questions.record import Question
 from sentinel_sql.schema import Schema
-from sentinel_sql.testing import CLOCK, make_step
-from sentinel_sql.trajectory.record import Step, Trajectory
-from small_runs import fitted, header
+from sentinel_sql.testing import CLOCK, ScriptedModel, make_step, tiny_database
+from sentinel_sql.trajectory.codec import encode
+from sentinel_sql.trajectory.record import Observation, Step, Trajectory
+from small_runs import CAP, fitted, header
 
 ASKED = "how many patients got heparin"
+QUESTION = Question(id="q1", text=ASKED, answerable=True)
 
 
 @pytest.fixture(scope="module")
@@ -56,23 +63,74 @@ def test_a_live_run_ends_as_its_replay_says(
 ) -> None:
     _, runs, pools, labels = fitted()
     guard = Guard.over(monitor, stakes=stakes, early_stop=early_stop, exact_bar=exact_bar)
-    some = runs[:60]
+    some = runs[:60] + [run for run in runs[60:] if run.outcome.kind == "cap"]
     scores = prefix_scores(monitor.estimators, some, pools=pools, labels=labels)
     verdicts = guard.policy.replay(scores)
-    ended = set()
-    for i, run in enumerate(some):
-        answer = drive(guard, run).answer
-        assert answer is not None
-        if run.outcome.kind == "cap" and answer.t == len(run.steps):
-            # Live, nobody knows yet that no step will follow; there is no answer either way.
-            assert not verdicts.delivered[i]
-            assert not answer.delivered
-            continue
-        expected = (KINDS[verdicts.kinds[i]], int(verdicts.t[i]))
-        assert (answer.decision, answer.t) == expected
-        assert answer.reason == REASONS[verdicts.reasons[i]]
-        ended.add(answer.reason)
-    assert len(ended) >= 3
+    replayed = [
+        (KINDS[kind], REASONS[reason], int(t))
+        for kind, reason, t in zip(verdicts.kinds, verdicts.reasons, verdicts.t, strict=True)
+    ]
+    answers = [drive(guard, run).answer for run in some]
+    assert [(a.decision, a.reason, a.t) for a in answers if a is not None] == replayed
+    assert len({reason for _, reason, _ in replayed}) >= 3
+
+
+def test_the_step_at_the_agents_cap_ends_the_run_however_it_looks(monitor: Monitor) -> None:
+    cap = monitor.estimators.max_steps
+    assert cap == CAP
+    failed = Observation(kind="error", error="no such column", text="ERROR: no such column")
+    for last in (
+        make_step(cap),
+        make_step(cap, action="invalid"),
+        make_step(cap, action="final_sql", observation=failed),
+    ):
+        doubtful = replace(lenient(monitor), policy=Policy(stakes=0.0, early=2.0))
+        for guard, stops_at, reason in (
+            (lenient(monitor), cap, "step-cap"),
+            (doubtful, 1, "unlikely-correct"),
+        ):
+            with guard.session(ASKED) as session:
+                steps = [*map(make_step, range(1, cap)), last, make_step(cap + 1)]
+                assert len(list(guarded(steps, session))) == stops_at
+            assert session.answer is not None
+            assert (session.answer.reason, session.answer.t) == (reason, stops_at)
+
+
+class Untimed:
+    """A database whose executions take no time, so that equal runs are equal bytes."""
+
+    def __init__(self, real: SqliteDatabase) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def execute(self, sql: str) -> ExecutionResult:
+        return replace(self._real.execute(sql), seconds=0.0)
+
+
+def test_guarding_changes_nothing_that_the_agent_does(monitor: Monitor, tmp_path: Path) -> None:
+    scripts = (
+        ["SQL: SELECT drug FROM prescriptions", "FINAL_SQL: SELECT COUNT(*) FROM prescriptions"],
+        ["THOUGHT: hm\nSQL: SELECT nothing", "chatter", "FINAL_SQL: SELECT gone", "FINAL: null"],
+        ["SQL: SELECT 1"],
+    )
+    capped = replace(monitor, estimators=replace(monitor.estimators, max_steps=4))
+    with SqliteDatabase.open(tiny_database(tmp_path / "tiny.sqlite"), clock=CLOCK) as opened:
+        for script in scripts:
+            agent = ReactAgent(
+                model=ScriptedModel(script),
+                database=Untimed(opened),
+                prompt=Prompt.build(opened.schema, opened.clock),
+                max_steps=4,
+            )
+            alone = agent.run(QUESTION)
+            with lenient(capped).session(ASKED) as session:
+                steps = guarded(agent.steps(QUESTION), session)
+                watched = finished(agent.info, QUESTION, opened, steps)
+            assert encode(watched) == encode(alone)
+            assert session.answer is not None
+            assert session.answer.t == len(alone.steps)
 
 
 def test_a_refused_question_costs_no_step(monitor: Monitor) -> None:
@@ -284,7 +342,8 @@ def test_threads_share_a_guard_and_get_what_they_would_get_alone(monitor: Monito
 
 def test_threads_share_a_session_and_no_step_is_lost(monitor: Monitor) -> None:
     answers = []
-    with lenient(monitor).session(ASKED) as session:
+    endless = replace(monitor, estimators=replace(monitor.estimators, max_steps=None))
+    with lenient(endless).session(ASKED) as session:
         gate = threading.Barrier(6, timeout=60)
 
         def work() -> None:

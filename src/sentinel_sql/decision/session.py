@@ -236,12 +236,13 @@ class GuardSession:
     def _judged(self, step: Step | None, *, over: bool) -> Verdict:
         """Judge the prefix that `step` completes; `over`: the agent will do no more."""
         started = time.perf_counter()
-        ending: Ending | None = "cap" if over else None
+        its = self._monitor.estimators
+        at_cap = its.max_steps is not None and self._steps >= its.max_steps
+        ending: Ending | None = "cap" if over or at_cap else None
         if step is not None:
-            commits = commitment(step, commit_on_error=self._monitor.estimators.commit_on_error)
-            ending = commits or ending
+            ending = commitment(step, commit_on_error=its.commit_on_error) or ending
         seen, kind, reason = self._decided(step, ending)
-        if reason == "step-cap" and step is not None:
+        if reason == "step-cap" and step is not None and over:
             reason = "not-executed"
         bar = None
         if seen is not None and seen.delivery is not None:

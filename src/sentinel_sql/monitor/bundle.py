@@ -103,6 +103,7 @@ def load(folder: str | Path) -> Monitor:
             schema=None if manifest["schema"] is None else Schema.from_json(manifest["schema"]),
             clock=manifest["clock"],
             commit_on_error=manifest["commit_on_error"],
+            max_steps=manifest["max_steps"],
         )
         return Monitor(
             estimators=estimators,
@@ -131,6 +132,7 @@ def _manifest(monitor: Monitor) -> dict[str, Any]:
         "format": FORMAT,
         "agent": monitor.agent,
         "commit_on_error": its.commit_on_error,
+        "max_steps": its.max_steps,
         "clock": its.clock,
         "head": its.head.name,
         "delivery": {

@@ -64,6 +64,7 @@ class Estimators:
         schema: the database's, or None: the grounding features stay at their defaults.
         clock: the database's own current time, for questions that bring none.
         commit_on_error: the agent's setting: an erring final SQL commits.
+        max_steps: the agent's step cap, or None where nobody stated one.
     """
 
     head: Head[Any]
@@ -76,6 +77,7 @@ class Estimators:
     schema: Schema | None
     clock: str | None
     commit_on_error: bool = False
+    max_steps: int | None = None
 
     @cached_property
     def keys(self) -> Keys | None:

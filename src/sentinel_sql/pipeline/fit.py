@@ -147,6 +147,7 @@ def fit(
         schema=schema,
         clock=header.clock,
         commit_on_error=agent.commit_on_error,
+        max_steps=agent.max_steps,
     )
     on_progress(4, STAGES)
 
