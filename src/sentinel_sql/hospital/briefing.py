@@ -1,13 +1,17 @@
 """What an agent new to the hospital is told of its database: notes, and worked examples."""
 
 NOTES = """\
-- All text is stored in lower case. Stored names are often longer than people say them.
+- All text is stored in lower case. Stored names differ from what people say: look a name up by one
+  telling word of it; if nothing is found, by another or a shorter word.
 - Names of diagnoses and procedures: d_icd_diagnoses.long_title and d_icd_procedures.long_title, by
   icd_code. Names of lab tests: d_labitems.label, by itemid. Names of vital signs, inputs and
-  outputs: d_items.label, by itemid. Names of drugs: prescriptions.drug, no join.
-- gender, dob and dod (date of death) are in patients; age, insurance and locations in admissions.
+  outputs: d_items.label, by itemid. Names of drugs: prescriptions.drug, no join. Germs are in
+  microbiologyevents.org_name, units of the hospital in icustays and transfers.
+- gender, dob and dod (date of death) are in patients; age, insurance, admission and discharge
+  locations in admissions. An admission that goes on has no dischtime, a stay no outtime (NULL).
 - cost.event_type is the name of a table, cost.event_id a row_id in it.
-- An admission or a stay that goes on has no dischtime or outtime (NULL).
+- Days between two times: julianday(later) - julianday(earlier).
+- Four of five questions can be answered. After an error or an empty look-up, try another way.
 """
 
 EXAMPLES = (
@@ -20,8 +24,12 @@ THOUGHT: Patients, not orders: count each once.
 FINAL_SQL: SELECT COUNT(DISTINCT subject_id) FROM prescriptions \
 WHERE drug = 'ibuprofen suspension'""",
     """\
-QUESTION: highest magnesium of patient 10001 in 2099
-THOUGHT: Lab names are in d_labitems; look first.
+QUESTION: which surgeon operated on patient 10002?
+THOUGHT: No table and no column names a surgeon.
+FINAL: null""",
+    """\
+QUESTION: highest serum magnesium of patient 10001 in 2099
+THOUGHT: Lab names are in d_labitems; look by one word.
 SQL: SELECT itemid, label FROM d_labitems WHERE label LIKE '%magnesium%'
 RESULT: 1 rows x 2 cols; sample [['50960', 'magnesium, serum']]
 THOUGHT: The highest value, in that year.
@@ -32,12 +40,16 @@ QUESTION: how many icu stays began in march 2098?
 THOUGHT: icustays has intime; compare year and month.
 FINAL_SQL: SELECT COUNT(*) FROM icustays WHERE strftime('%Y-%m', intime) = '2098-03'""",
     """\
-QUESTION: how many admissions carried the diagnosis gout?
+QUESTION: average age in admissions with the diagnosis gouty arthritis
 THOUGHT: Diagnosis names are in d_icd_diagnoses; look first.
+SQL: SELECT icd_code, long_title FROM d_icd_diagnoses WHERE long_title LIKE '%gouty arthritis%'
+RESULT: empty (0 rows)
+THOUGHT: Look by a shorter word.
 SQL: SELECT icd_code, long_title FROM d_icd_diagnoses WHERE long_title LIKE '%gout%'
 RESULT: 1 rows x 2 cols; sample [['m109', 'gout, unspecified']]
-THOUGHT: Count the admissions with that code.
-FINAL_SQL: SELECT COUNT(DISTINCT hadm_id) FROM diagnoses_icd WHERE icd_code = 'm109'""",
+THOUGHT: age is in admissions, codes in diagnoses_icd.
+FINAL_SQL: SELECT AVG(age) FROM admissions WHERE hadm_id IN \
+(SELECT hadm_id FROM diagnoses_icd WHERE icd_code = 'm109')""",
     """\
 QUESTION: how many women died?
 THOUGHT: Count the deaths of women.
@@ -46,18 +58,19 @@ RESULT: ERROR: no such column: gender
 THOUGHT: gender and dod are in patients.
 FINAL_SQL: SELECT COUNT(*) FROM patients WHERE gender = 'f' AND dod IS NOT NULL""",
     """\
-QUESTION: which surgeon operated on patient 10002?
-THOUGHT: No table and no column names a surgeon.
-FINAL: null""",
-    """\
-QUESTION: mean respiratory rate in icu stay 30007
+QUESTION: when was the respiratory rate last charted in icu stay 30007?
 THOUGHT: Vital signs are named in d_items; look first.
-SQL: SELECT itemid, label FROM d_items WHERE label LIKE '%respiratory rate%'
+SQL: SELECT itemid, label FROM d_items WHERE label LIKE '%respiratory%'
 RESULT: 1 rows x 2 cols; sample [['220210', 'respiratory rate']]
-THOUGHT: Average of the charted values of that stay.
-FINAL_SQL: SELECT AVG(valuenum) FROM chartevents WHERE stay_id = 30007 AND itemid = 220210""",
+THOUGHT: The time, not the value.
+FINAL_SQL: SELECT MAX(charttime) FROM chartevents WHERE stay_id = 30007 AND itemid = 220210""",
     """\
-QUESTION: when was patient 10003 last discharged?
-THOUGHT: The latest dischtime of admissions.
-FINAL_SQL: SELECT MAX(dischtime) FROM admissions WHERE subject_id = 10003""",
+QUESTION: how long in days is an icu stay under workers compensation on average?
+THOUGHT: insurance is in admissions, times are in icustays.
+FINAL_SQL: SELECT AVG(julianday(outtime) - julianday(intime)) FROM icustays WHERE hadm_id IN \
+(SELECT hadm_id FROM admissions WHERE insurance = 'workers compensation')""",
+    """\
+QUESTION: number of output records of admission 20001
+THOUGHT: Each row of outputevents is one record.
+FINAL_SQL: SELECT COUNT(*) FROM outputevents WHERE hadm_id = 20001""",
 )
