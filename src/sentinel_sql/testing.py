@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -192,17 +193,22 @@ class ScriptedEndpoint:
         if request.get("logprobs") and not self._logprobs:
             return 400, b'{"error": {"message": "logprobs are not supported"}}'
         text = scripted_reply(self._script, request["messages"])
-        words = text.split() or [""]
-        choice: dict[str, Any] = {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": text},
-        }
-        if request.get("logprobs"):
-            choice["logprobs"] = {"content": [_token(word) for word in words]}
-        usage = {"prompt_tokens": 100, "completion_tokens": len(words), "total_tokens": 0}
-        completion = {"object": "chat.completion", "choices": [choice], "usage": usage}
-        return 200, json.dumps(completion).encode()
+        return 200, _completion(text, logprobs=bool(request.get("logprobs")))
+
+
+@cache
+def _completion(text: str, *, logprobs: bool) -> bytes:
+    words = text.split() or [""]
+    choice: dict[str, Any] = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": text},
+    }
+    if logprobs:
+        choice["logprobs"] = {"content": [_token(word) for word in words]}
+    usage = {"prompt_tokens": 100, "completion_tokens": len(words), "total_tokens": 0}
+    completion = {"object": "chat.completion", "choices": [choice], "usage": usage}
+    return json.dumps(completion).encode()
 
 
 def _token(word: str) -> dict[str, Any]:

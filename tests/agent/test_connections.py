@@ -166,7 +166,9 @@ def test_name_and_password_of_the_address_are_sent_and_not_shown() -> None:
     assert f"Authorization: Basic {base64.b64encode(b'me:pw').decode()}" in server.heads[0]
 
 
-@pytest.mark.parametrize("url", ["http://x:99999/v1", "http://x:a/v1", "file:///etc", "x"])
+@pytest.mark.parametrize(
+    "url", ["http://x:99999/v1", "http://x:a/v1", "file:///etc", "x", "http://x/a b", "http://ü/v1"]
+)
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(EndpointError, match="no base URL"):
         Connections(url, {})

@@ -300,13 +300,19 @@ def test_the_key_is_sent_to_the_endpoint_and_taken_from_the_environment(
 
         thread = threading.Thread(target=answer_once)
         thread.start()
-        monkeypatch.setenv("OPENAI_API_KEY", "k-123")
+        monkeypatch.setenv("OPENAI_API_KEY", "k-123\n")
         with model(f"http://127.0.0.1:{server.getsockname()[1]}/v1/") as m:
             m.complete(CHAT)
         thread.join(10)
     head = seen[0].split(b"\r\n\r\n")[0]
     assert head.startswith(b"POST /v1/chat/completions ")
     assert b"Authorization: Bearer k-123" in head
+
+
+def test_a_key_that_would_break_the_request_is_refused_and_not_shown() -> None:
+    with pytest.raises(EndpointError, match="OPENAI_API_KEY") as caught:
+        OpenAIModel(base_url="http://127.0.0.1:9/v1", model="m", api_key="k-1\r\nHost: elsewhere")
+    assert "k-1" not in str(caught.value)
 
 
 def test_models_are_listed() -> None:

@@ -121,16 +121,17 @@ class Connections:
             if connection.sock is None:
                 connection.connect()
             _limit(connection, until)
-            query = f"?{self._parts.query}" if self._parts.query else ""
-            target = f"{self._prefix}/{path}{query}"
-            connection.request(method, target, body=data, headers=self._headers)
-            response = connection.getresponse()
+            sock = connection.sock
+            # In one piece: http.client would send head and body one after the other.
+            sock.sendall(self._head(method, path, len(data or b"")) + (data or b""))
+            response = http.client.HTTPResponse(sock, method=method)
+            response.begin()
             # A limit on each wait wouldn't end an answer that trickles.
             while part := response.read1(1 << 18):
                 parts.append(part)
                 _limit(connection, until)
             body = b"".join(parts)
-            response.close()  # or the connection counts as busy
+            response.close()
             told = response.headers.get("Content-Length")
             # Nothing at all, of unknown length, is an answer cut off in its head.
             least = int(told) if told else (0 if response.chunked else 1)
@@ -153,6 +154,17 @@ class Connections:
             headers={name.lower(): value for name, value in response.headers.items()},
             seconds=time.monotonic() - started,
         )
+
+    def _head(self, method: str, path: str, length: int) -> bytes:
+        query = f"?{self._parts.query}" if self._parts.query else ""
+        lines = [
+            f"{method} {self._prefix}/{path}{query} HTTP/1.1",
+            f"Host: {self._parts.netloc.rpartition('@')[2]}",
+            "Accept-Encoding: identity",
+            f"Content-Length: {length}",
+            *(f"{name}: {value}" for name, value in self._headers.items()),
+        ]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
     def _new(self, seconds: float) -> http.client.HTTPConnection:
         wait = min(seconds, CONNECT_SECONDS)
@@ -181,14 +193,14 @@ def _limit(connection: http.client.HTTPConnection, until: float) -> None:
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError
-    if connection.sock is not None:  # closed by http.client after the last byte of some answers
-        connection.sock.settimeout(left)
+    connection.sock.settimeout(left)
 
 
 def _address(base_url: str) -> SplitResult:
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        usable = usable and base_url.isascii() and not any(map(str.isspace, base_url))
     except ValueError:
         usable = False
     if not usable:

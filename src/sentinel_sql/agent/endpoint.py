@@ -34,11 +34,16 @@ class Endpoint:
         retries: further tries after the first, ≥ 0.
 
     Raises:
-        EndpointError: `base_url` is no http(s) address.
+        EndpointError: `base_url` is no http(s) address, or the key no key.
     """
 
     def __init__(self, *, base_url: str, api_key: str | None, timeout: float, retries: int) -> None:
-        key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
+        key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip() or "none"
+        if not (key.isascii() and key.isprintable()):
+            raise EndpointError(
+                "the API key holds characters that no key has; set OPENAI_API_KEY again",
+                for_every_call=True,
+            )
         self._connections = Connections(base_url, {"Authorization": f"Bearer {key}"})
         self.url = self._connections.url
         self._timeout = timeout

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Self
+
+from pydantic_core import to_json
 
 from sentinel_sql.agent.connections import Answer
 from sentinel_sql.agent.endpoint import Endpoint
@@ -101,7 +102,7 @@ class OpenAIModel:
         self.close()
 
     def _post(self, body: dict[str, Any]) -> Answer:
-        return self._endpoint.ask("POST", "chat/completions", json.dumps(body).encode())
+        return self._endpoint.ask("POST", "chat/completions", to_json(body))
 
     def _read(self, answer: Answer) -> Reply:
         try:

@@ -31,6 +31,8 @@ _EXPECTS = re.compile(
 )
 _SENTENCE_END = re.compile(r"[\w)'\"`*][.!?:][*`)]*\s*\Z")
 _PROSE_START = re.compile(r"[A-Z][a-z']+ [a-z]")
+# All that the scanner must look at; what stands between is copied as it is.
+_SPECIAL = re.compile(r"['\"‘’“”;`\n()/-]")
 _TYPOGRAPHIC = {"‘": "'", "’": "'", "“": '"', "”": '"'}
 _CLOSES = {"‘": "’‘'", "’": "’‘'", "“": '”“"', "”": '”“"'}
 
@@ -79,6 +81,12 @@ def _scan(
     at = start
     depth = 0
     while at < len(text):
+        special = _SPECIAL.search(text, at)
+        stop = special.start() if special else len(text)
+        if stop > at:
+            out.append(text[at:stop])
+            at = stop
+            continue
         char = text[at]
         if quotes and char in "'\"":
             close = _string_end(text, at)
@@ -135,7 +143,7 @@ def _ends_at_line(
     sentence = _SENTENCE_END.search(line) and _PROSE_START.match(line)
     if sentence:
         return True
-    return not (depth > 0 or _GOES_ON.match(line) or _EXPECTS.search("".join(out[-40:]).rstrip()))
+    return not (depth > 0 or _GOES_ON.match(line) or _EXPECTS.search("".join(out[-9:]).rstrip()))
 
 
 def _string_end(text: str, at: int) -> int:

@@ -54,6 +54,8 @@ def read_tokens(
 
 def _finite(value: Any) -> float:
     number = float(value)
+    if FLOOR <= number <= 0.0:
+        return number
     if math.isnan(number):
         raise ValueError("not a number")
     return min(max(number, FLOOR), 0.0)
