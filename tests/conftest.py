@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import settings
 # A busy machine is no defect of the code.
 settings.register_profile("sentinel", deadline=None)
 settings.load_profile("sentinel")
+
+
+# A job that a shell starts in the background ignores SIGINT, and so would all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
