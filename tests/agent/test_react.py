@@ -110,8 +110,8 @@ def test_each_chat_begins_with_the_last_one_so_that_prompts_can_be_cached(
         assert later[: len(earlier)] == earlier
         assert [message["role"] for message in later[len(earlier) :]] == ["assistant", "user"]
     assert chats[0][-1]["content"] == "QUESTION: How many patients are there?"
-    assert "sent this very query before" in chats[3][-1]["content"]
-    assert "sent this very query before" not in chats[1][-1]["content"]
+    assert "You know this result" in chats[3][-1]["content"]
+    assert "You know this result" not in chats[1][-1]["content"]
 
 
 def test_what_stands_before_a_question_is_the_same_for_all(database: SqliteDatabase) -> None:
@@ -140,16 +140,30 @@ def test_invented_results_are_not_fed_back(database: SqliteDatabase) -> None:
     assert chats[1][-2]["content"] == "THOUGHT: a\nSQL: SELECT 1"
 
 
-def test_after_an_error_the_model_is_told_to_correct_the_query(database: SqliteDatabase) -> None:
+@pytest.mark.parametrize(
+    ("sql", "advice"),
+    [
+        ("SELECT gender FROM admissions", "gender is a column of patients."),
+        ("SELECT a.drug FROM admissions AS a", "drug is a column of prescriptions."),
+        ("SELECT shoe FROM patients", "nothing has shoe."),
+        ("SELECT 1 FROM nowhere", "the tables are patients, admissions, prescriptions."),
+        ("SELECT FROM WHERE", "use the tables and columns listed above"),
+        ("SELECT 1 FROM patients WHERE gender = 'x'", "Look the name up by one shorter word."),
+    ],
+)
+def test_a_result_that_leads_nowhere_comes_with_a_way_on(
+    database: SqliteDatabase, sql: str, advice: str
+) -> None:
     heard: list[str] = []
 
     def listen(messages: list[Message]) -> str:
         heard.append(messages[-1]["content"])
-        return ["SQL: SELECT nothing FROM nowhere", "FINAL: null"][len(heard) - 1]
+        return [f"SQL: {sql}", "FINAL: null"][len(heard) - 1]
 
     run = agent(database, listen).run(QUESTION)  # type: ignore[arg-type]
-    error = run.steps[0].observation.text
-    assert heard[1].startswith(f"RESULT: {error}\nCorrect the query")
+    shown, _, hint = heard[1].partition("\n")
+    assert shown == f"RESULT: {run.steps[0].observation.text}"  # the record holds no hint
+    assert advice in hint
 
 
 def test_the_last_turn_is_announced(database: SqliteDatabase) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sentinel_sql.agent.action import Action, parse_reply
+from sentinel_sql.agent.hints import LAST_TURN, hint
 from sentinel_sql.agent.model import ChatModel, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.database.executor import Database, ExecutionResult, summarize
@@ -29,9 +30,6 @@ MAX_STEPS = 8
 REMINDER = (
     "no valid action found. Answer with one of: SQL: <query> | FINAL_SQL: <query> | FINAL: null"
 )
-_LAST_TURN = "\nThis is your last turn: answer with FINAL_SQL: <query> or FINAL: null."
-_CORRECT = "\nCorrect the query: use the tables and columns listed above, no others."
-_REPEATED = "\nYou have sent this very query before. Send another one, or end."
 _REPLY_SHOWN = 600
 """Characters of an invalid reply that are shown back to the model, ours: chatter isn't fed on."""
 
@@ -99,17 +97,16 @@ class ReactAgent:
             yield step
             if commitment(step, commit_on_error=self.commit_on_error) is not None:
                 return
-            heard = f"RESULT: {step.observation.text}"
-            if action.sql is not None and action.sql in sent:
-                heard += _REPEATED
-            elif step.observation.kind == "error":
-                heard += _CORRECT
-            if index == self.max_steps - 1:
-                heard += _LAST_TURN
+            advice = hint(
+                step.observation, repeated=action.sql in sent, schema=self.database.schema
+            )
+            heard = [f"RESULT: {step.observation.text}"]
+            heard += [advice] if advice else []
+            heard += [LAST_TURN] if index == self.max_steps - 1 else []
             sent.update([action.sql] if action.sql else [])
             messages += [
                 {"role": "assistant", "content": _said(reply, action)},
-                {"role": "user", "content": heard},
+                {"role": "user", "content": "\n".join(heard)},
             ]
 
     def run(self, question: Asked) -> Trajectory:

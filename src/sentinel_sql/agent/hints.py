@@ -1,0 +1,48 @@
+"""What an agent is told beside a result that leads nowhere, so that it goes on rather than round.
+
+A hint names the schema's own tables and columns, never a row. Ours: small models send a failing
+query again, or give up, where one line shows them the way.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sentinel_sql.schema import Schema
+from sentinel_sql.trajectory.record import Observation
+
+_NO_COLUMN = re.compile(r"no such column: (?:\w+\.)?(\w+)")
+_NO_TABLE = re.compile(r"no such table: (\w+)")
+
+LAST_TURN = "This is your last turn: answer with FINAL_SQL: <query> or FINAL: null."
+
+
+def hint(observation: Observation, *, repeated: bool, schema: Schema) -> str | None:
+    """Return one line of advice after a step that committed to nothing, or None.
+
+    Args:
+        observation: what the step showed.
+        repeated: the same query was sent before.
+        schema: of the database.
+    """
+    if observation.kind == "error":
+        return _after_error(observation.error or "", schema, repeated=repeated)
+    if observation.kind == "empty":
+        return "Nothing is stored like that. Look the name up by one shorter word."
+    if repeated:
+        return "You know this result. If it answers the question, send its query as FINAL_SQL."
+    return None
+
+
+def _after_error(error: str, schema: Schema, *, repeated: bool) -> str:
+    column, table = _NO_COLUMN.search(error), _NO_TABLE.search(error)
+    if column is not None:
+        name = column.group(1).lower()
+        holders = [table for table, columns in schema.tables.items() if name in columns]
+        where = f"{name} is a column of {', '.join(holders)}" if holders else f"nothing has {name}"
+        return f"Change the query: {where}."
+    if table is not None:
+        return f"Change the query: the tables are {', '.join(schema.tables)}."
+    if repeated:
+        return "The same query fails again: change it."
+    return "Change the query: use the tables and columns listed above, no others."
