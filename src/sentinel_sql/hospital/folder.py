@@ -1,0 +1,71 @@
+"""The hospital as a folder: database, questions, and what an agent is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from sentinel_sql.errors import DatabaseError
+from sentinel_sql.hospital.benchmark import benchmark_questions, build_hospital, write_questions
+from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HospitalFolder:
+    """Where the parts of a hospital lie; `write` makes them.
+
+    Attributes:
+        folder: holds all of them.
+        database: the SQLite file.
+        questions: the benchmark, as JSON Lines.
+        notes: for `sentinel collect --notes`.
+        examples: for `sentinel collect --examples`.
+    """
+
+    folder: Path
+    database: Path
+    questions: Path
+    notes: Path
+    examples: Path
+
+    @classmethod
+    def at(cls, folder: Path | str) -> Self:
+        """Name the parts of a hospital in this folder, whether they are there or not."""
+        folder = Path(folder)
+        return cls(
+            folder=folder,
+            database=folder / "hospital.sqlite",
+            questions=folder / "questions.jsonl",
+            notes=folder / "notes.txt",
+            examples=folder / "examples.txt",
+        )
+
+    @classmethod
+    def write(
+        cls, folder: Path | str, *, patients: int = 100, seed: int = 42, size: int = 1000
+    ) -> Self:
+        """Build a hospital, its benchmark and its briefing in a folder, replacing older ones.
+
+        Args:
+            folder: Made if absent; other files in it stay.
+            patients: How many patients, 1 to 1,000,000.
+            seed: Seed of the hospital and of the questions.
+            size: How many questions, 10 to 10,000.
+
+        Raises:
+            InputError: A number is out of its bounds, or above what the hospital can give.
+            DatabaseError: The folder can't be written.
+        """
+        made = cls.at(folder)
+        build_hospital(made.database, patients=patients, seed=seed)
+        questions = benchmark_questions(made.database, seed=seed, size=size)
+        try:
+            write_questions(questions, made.questions)
+            made.notes.write_text(NOTES, encoding="utf-8")
+            made.examples.write_text("\n\n".join(EXAMPLES) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise DatabaseError(
+                f"can't write the hospital to {folder} ({error.strerror}): check the folder"
+            ) from error
+        return made
