@@ -15,6 +15,9 @@ help:  ## list the targets
 
 setup: .venv/.ready  ## make .venv with the project and the development tools
 
+demo: setup  ## the whole system at work on recorded runs, in ./demo
+	$(BIN)/sentinel demo
+
 test: check  ## everything that must be green: format, lint, types, contracts, tests
 	$(BIN)/python -m pytest -q --cov --cov-report=term
 

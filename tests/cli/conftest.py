@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from command_project import Outcome, Project, Sentinel, made_up_questions, scripted_agent
+from hospital_runs import record_runs
 from sentinel_sql.cli.main import run
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint, tiny_database
 
@@ -71,3 +74,23 @@ def fitted(project: Project) -> Project:
                 patch.setattr(sys, "argv", ["sentinel", *arguments])
                 assert _exit_code() == 0, arguments
     return project
+
+
+@pytest.fixture(scope="session")
+def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of a scripted agent over the hospital, as one recordings file."""
+    return record_runs(tmp_path_factory.mktemp("recorded"))
+
+
+@pytest.fixture(scope="session")
+def demo_folder(recorded_runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `sentinel demo` makes of these runs; `told.json` is what it printed."""
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    told = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(told):
+        patch.setattr(
+            sys, "argv", ["sentinel", "demo", str(folder), "--runs", str(recorded_runs), "--json"]
+        )
+        assert _exit_code() == 0
+    (folder / "told.json").write_text(told.getvalue())
+    return folder

@@ -10,6 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sentinel_sql.cli.agents import (
+    CommitOnError,
+    Examples,
+    MaxSteps,
+    MaxTokens,
+    Notes,
+    PromptName,
+    Retries,
+    Timeout,
+    examples_of,
+    notes_of,
+    react_agent,
+)
 from sentinel_sql.cli.options import Clock, DatabasePath
 from sentinel_sql.cli.output import AsJson, emit, facts, say
 
@@ -43,25 +56,14 @@ def collect(
     limit: Annotated[
         int | None, typer.Option(min=1, help="At most so many new runs this time.")
     ] = None,
-    prompt: Annotated[str, typer.Option(metavar="NAME", help="guided or plain.")] = "guided",
-    notes: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="What the agent is told of this database, as text."),
-    ] = None,
-    examples: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Worked examples as text, with an empty line between two.  [made from the schema]",
-        ),
-    ] = None,
-    max_steps: Annotated[int, typer.Option(min=1, help="The step cap.")] = 8,
-    max_tokens: Annotated[int, typer.Option(min=16, help="Longest reply, in tokens.")] = 512,
-    timeout: Annotated[float, typer.Option(help="Seconds that one model call may take.")] = 120.0,
-    retries: Annotated[int, typer.Option(min=0, help="Further tries of a failed call.")] = 4,
-    commit_on_error: Annotated[
-        bool, typer.Option(help="Count a final query that fails as an answer.")
-    ] = False,
+    prompt: PromptName = "guided",
+    notes: Notes = None,
+    examples: Examples = None,
+    max_steps: MaxSteps = 8,
+    max_tokens: MaxTokens = 512,
+    timeout: Timeout = 120.0,
+    retries: Retries = 4,
+    commit_on_error: CommitOnError = False,
     clock: Clock = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,37 +71,28 @@ def collect(
 
     The API key is read from OPENAI_API_KEY. Interrupt at any time: finished runs are kept.
     """
-    from sentinel_sql.agent.openai import OpenAIModel
-    from sentinel_sql.agent.prompt import PROMPTS, Prompt
-    from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.sqlite import SqliteDatabase
-    from sentinel_sql.errors import InputError
     from sentinel_sql.pipeline.collect import collect as collect_runs
     from sentinel_sql.questions.read import read_questions
 
-    if prompt not in PROMPTS:
-        raise InputError(f"there is no prompt {prompt!r}: choose one of {', '.join(PROMPTS)}")
     asked = read_questions(questions)
     with (
         SqliteDatabase.open(database, clock=clock) as opened,
-        OpenAIModel(
-            base_url=base_url, model=model, max_tokens=max_tokens, timeout=timeout, retries=retries
-        ) as served,
+        react_agent(
+            opened,
+            base_url=base_url,
+            model=model,
+            prompt=prompt,
+            notes=notes_of(notes),
+            examples=examples_of(examples),
+            max_steps=max_steps,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            retries=retries,
+            commit_on_error=commit_on_error,
+        ) as agent,
         _progress() as advance,
     ):
-        agent = ReactAgent(
-            model=served,
-            database=opened,
-            prompt=Prompt.build(
-                opened.schema,
-                opened.clock,
-                name=prompt,
-                notes=_text(notes),
-                examples=None if examples is None else (_text(examples) or "").split("\n\n"),
-            ),
-            max_steps=max_steps,
-            commit_on_error=commit_on_error,
-        )
         summary = collect_runs(
             asked, agent, opened, store=store, workers=workers, limit=limit, on_progress=advance
         )
@@ -107,17 +100,6 @@ def collect(
     emit(document, as_json=as_json, tables=lambda: [_table(summary)])
     if summary.interrupted:
         raise KeyboardInterrupt
-
-
-def _text(path: Path | None) -> str | None:
-    if path is None:
-        return None
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        from sentinel_sql.errors import InputError
-
-        raise InputError(f"{path} can't be read as text: give a UTF-8 file") from error
 
 
 @contextmanager

@@ -9,11 +9,14 @@ from typing import Annotated
 import typer
 
 from sentinel_sql.cli import (
+    ask,
     bench,
     collect,
+    demo,
     doctor,
     evaluate,
     fit,
+    hospital,
     import_,
     label,
     questions,
@@ -39,6 +42,9 @@ app = typer.Typer(
 )
 app.add_typer(questions.app, name="questions", short_help="Check questions, split into pools.")
 for name, verb, example, short in (
+    ("demo", demo.demo, demo.EXAMPLE, "The whole system at work, in one go."),
+    ("ask", ask.ask, ask.EXAMPLE, "Ask one question, guarded."),
+    ("hospital", hospital.hospital, hospital.EXAMPLE, "Build a synthetic hospital to ask."),
     ("collect", collect.collect, collect.EXAMPLE, "Run the agent and record every run."),
     ("import", import_.import_, import_.EXAMPLE, "Take in another agent's logs."),
     ("label", label.label, label.EXAMPLE, "Say which answers were correct."),

@@ -11,6 +11,7 @@ import typer.testing
 from sentinel_sql.cli.main import app
 
 VERBS = (
+    *(("demo",), ("ask",), ("hospital",)),
     *(("questions", "check"), ("questions", "pools")),
     *((name,) for name in ("collect", "import", "label", "fit", "evaluate", "show")),
     *((name,) for name in ("doctor", "bench")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +13,10 @@ from sentinel_sql.cli.output import AsJson, emit
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
     from sentinel_sql.decision.policy import Policy
     from sentinel_sql.monitor.session import Monitor
+    from sentinel_sql.report.gauges import State
     from sentinel_sql.trajectory.record import Trajectory
 
 EXAMPLE = "Example: sentinel show runs/qwen b9bf51c5e3af21242ac2e487 --monitor monitor/"
@@ -55,7 +55,7 @@ def show(
         "theta": rules.theta,
         "early_stop": rules.early,
         "bar": rules.delivery_bar(None),
-        "states": states,
+        "states": [state.to_json() for state in states],
     }
     emit(document, as_json=as_json, tables=lambda: _screen(document, states))
 
@@ -69,98 +69,47 @@ def _find(trajectories: Iterable[Trajectory], question_id: str, store: Path) -> 
     raise StoreError(f"{store} holds no run of question {question_id!r}: check the id")
 
 
-def _states(trajectory: Trajectory, bundle: Monitor, rules: Policy) -> Iterator[dict[str, Any]]:
+def _states(trajectory: Trajectory, bundle: Monitor, rules: Policy) -> Iterator[State]:
     """Yield every prefix with its confidences and what the policy says of it.
 
     The record goes on after a decision that stops, so the states do too, marked `after_stop`.
     """
+    from sentinel_sql.report.gauges import State
+
     stopped = False
     for t, assessed in enumerate(bundle.replay(trajectory)):
-        step = trajectory.steps[t - 1] if t else None
         at_cap = assessed.committed is None and t == len(trajectory.steps)
         decision = rules.decide(assessed, "cap" if at_cap else assessed.committed)
-        yield {
-            "t": t,
-            "action": step.action if step else None,
-            "thought": step.thought if step else None,
-            "sql": step.sql if step else None,
-            "result": (step.observation.text or step.observation.error) if step else None,
-            "p_answerable": assessed.p_answerable,
-            "p_correct": assessed.p_correct,
-            "delivery": assessed.delivery,
-            "decision": decision.kind,
-            "reason": decision.reason,
-            "after_stop": stopped,
-        }
+        answered = assessed.delivery is not None
+        yield State(
+            t=t,
+            step=trajectory.steps[t - 1] if t else None,
+            p_answerable=assessed.p_answerable,
+            p_correct=assessed.p_correct,
+            delivery=assessed.delivery,
+            theta=rules.theta,
+            early=rules.early,
+            bar=rules.delivery_bar(assessed.p_unanswerable) if answered else None,
+            decision=decision.kind,
+            reason=decision.reason,
+            after_stop=stopped,
+        )
         stopped = stopped or decision.stops
 
 
-def _screen(
-    document: Mapping[str, Any], states: Sequence[Mapping[str, Any]]
-) -> Iterator[RenderableType]:
-    from rich.table import Table
+def _screen(document: Mapping[str, Any], states: Iterable[State]) -> Iterator[RenderableType]:
     from rich.text import Text
+
+    from sentinel_sql.report.gauges import header, row
 
     yield Text(document["question"]["text"], style="bold")
     if not document["monitor_is_for_this_agent"]:
         yield Text("this monitor was fitted on another agent's runs", style="yellow")
-    table = Table(box=None, pad_edge=False, padding=(0, 1), show_lines=False)
-    for name in ("t", "step", "answerable", "correct", "decision"):
-        table.add_column(name, no_wrap=name != "step", ratio=1 if name == "step" else None)
+    yield header()
     for state in states:
-        confidence = state["p_correct"] if state["delivery"] is None else state["delivery"]
-        bar = document["early_stop"] if state["delivery"] is None else document["bar"]
-        table.add_row(
-            str(state["t"]),
-            _told(state),
-            _gauge(state["p_answerable"], document["theta"]),
-            _gauge(confidence, bar),
-            Text(
-                f"{state['decision']}\n{state['reason']}",
-                style="dim" if state["after_stop"] else _STYLES[state["decision"]],
-            ),
-        )
-    yield table
+        yield row(state)
     yield Text(
         f"λ = {document['stakes']:g}; │ marks the threshold; dim decisions come after the first "
         "stop",
         style="dim",
     )
-
-
-_STYLES = {
-    "continue": "",
-    "refuse": "bold red",
-    "exit": "bold red",
-    "withhold": "bold red",
-    "deliver": "bold green",
-}
-_CELLS = 10
-
-
-def _gauge(value: float, threshold: float | None) -> Text:
-    """Draw a value in [0, 1] as a bar with the threshold marked on it, and the number."""
-    from rich.text import Text
-
-    filled = round(value * _CELLS)
-    cells = ["█" if cell < filled else "·" for cell in range(_CELLS)]
-    if threshold is not None and 0 <= threshold <= 1:
-        cells[min(_CELLS - 1, int(threshold * _CELLS))] = "│"
-    below = threshold is not None and value < threshold
-    return Text(f"{''.join(cells)}\n{value:.3f}", style="red" if below else "green")
-
-
-def _told(state: Mapping[str, Any]) -> Text:
-    from rich.text import Text
-
-    if state["t"] == 0:
-        return Text("the question alone", style="dim")
-    said = state["sql"] or state["action"]
-    return Text.assemble(
-        _cut(said, 90), "\n", (_cut(state["result"] or "", 90), "dim"), overflow="fold"
-    )
-
-
-def _cut(text: str, length: int) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= length else flat[: length - 1] + "…"

@@ -1,0 +1,109 @@
+"""The ReAct agent as the command sets it up: options shared by the verbs that run it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from sentinel_sql.agent.react import ReactAgent
+    from sentinel_sql.database.executor import Database
+
+PromptName = Annotated[str, typer.Option("--prompt", metavar="NAME", help="guided or plain.")]
+Notes = Annotated[
+    Path | None,
+    typer.Option(
+        "--notes", metavar="FILE", help="What the agent is told of this database, as text."
+    ),
+]
+Examples = Annotated[
+    Path | None,
+    typer.Option(
+        "--examples",
+        metavar="FILE",
+        help="Worked examples as text, with an empty line between two.  [made from the schema]",
+    ),
+]
+MaxSteps = Annotated[int, typer.Option("--max-steps", min=1, help="The step cap.")]
+MaxTokens = Annotated[int, typer.Option("--max-tokens", min=16, help="Longest reply, in tokens.")]
+Timeout = Annotated[float, typer.Option("--timeout", help="Seconds that one model call may take.")]
+Retries = Annotated[int, typer.Option("--retries", min=0, help="Further tries of a failed call.")]
+CommitOnError = Annotated[
+    bool,
+    typer.Option(
+        "--commit-on-error/--no-commit-on-error",
+        help="Count a final query that fails as an answer.",
+    ),
+]
+
+
+@contextmanager
+def react_agent(
+    database: Database,
+    *,
+    base_url: str,
+    model: str,
+    prompt: str,
+    notes: str | None,
+    examples: Sequence[str] | None,
+    max_steps: int,
+    max_tokens: int,
+    timeout: float,
+    retries: int,
+    commit_on_error: bool,
+) -> Iterator[ReactAgent]:
+    """Set up the agent; its connections are closed at the end.
+
+    Raises:
+        InputError: no prompt of that name.
+        EndpointError: `base_url` is no address.
+    """
+    from sentinel_sql.agent.openai import OpenAIModel
+    from sentinel_sql.agent.prompt import PROMPTS, Prompt
+    from sentinel_sql.agent.react import ReactAgent
+    from sentinel_sql.errors import InputError
+
+    if prompt not in PROMPTS:
+        raise InputError(f"there is no prompt {prompt!r}: choose one of {', '.join(PROMPTS)}")
+    with OpenAIModel(
+        base_url=base_url, model=model, max_tokens=max_tokens, timeout=timeout, retries=retries
+    ) as served:
+        yield ReactAgent(
+            model=served,
+            database=database,
+            prompt=Prompt.build(
+                database.schema, database.clock, name=prompt, notes=notes, examples=examples
+            ),
+            max_steps=max_steps,
+            commit_on_error=commit_on_error,
+        )
+
+
+def notes_of(path: Path | None) -> str | None:
+    """Read a file of notes.
+
+    Raises:
+        InputError: it can't be read as text.
+    """
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        from sentinel_sql.errors import InputError
+
+        raise InputError(f"{path} can't be read as text: give a UTF-8 file") from error
+
+
+def examples_of(path: Path | None) -> list[str] | None:
+    """Read a file of worked examples.
+
+    Raises:
+        InputError: it can't be read as text.
+    """
+    text = notes_of(path)
+    return None if text is None else text.split("\n\n")

@@ -1,0 +1,308 @@
+"""`sentinel ask`: one question, guarded, each step and decision shown as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sentinel_sql.cli.agents import (
+    CommitOnError,
+    Examples,
+    MaxSteps,
+    MaxTokens,
+    Notes,
+    PromptName,
+    Retries,
+    Timeout,
+    examples_of,
+    notes_of,
+    react_agent,
+)
+from sentinel_sql.cli.demo import FOLDER
+from sentinel_sql.cli.options import Clock
+from sentinel_sql.cli.output import AsJson, emit, say
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from sentinel_sql.agent.react import ReactAgent
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.pipeline.demo import DemoFolder
+
+EXAMPLE = (
+    'Example: sentinel ask "how many patients got heparin this year?" '
+    "--base-url http://127.0.0.1:8080/v1 --model qwen2.5-coder-7b"
+)
+NO_ENDPOINT = """\
+sentinel: no endpoint to ask. Start one, such as
+  llama-server -m MODEL.gguf --port 8080
+and give --base-url http://127.0.0.1:8080/v1 --model NAME, or set
+SENTINEL_BASE_URL and SENTINEL_MODEL. Or guard a recorded run, without a model:
+  sentinel ask --recorded"""
+_ROWS_SHOWN = 20
+
+
+class OnUnavailable(StrEnum):
+    """What follows where the monitor can't judge, as the command line spells it."""
+
+    withhold = "withhold"
+    deliver = "deliver"
+
+
+def ask(
+    question: Annotated[
+        str | None,
+        typer.Argument(metavar="QUESTION", help="In words; with --recorded, a question's id."),
+    ] = None,
+    database: Annotated[
+        Path | None,
+        typer.Option(metavar="DB", help="Your SQLite database, read only.  [the hospital]"),
+    ] = None,
+    monitor: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The bundle of your agent.  [the hospital's]"),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="SENTINEL_BASE_URL",
+            help="An OpenAI-compatible endpoint, ending in /v1.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", envvar="SENTINEL_MODEL", help="The model's name there."),
+    ] = None,
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Guard a recorded run of the hospital instead.")
+    ] = False,
+    stakes: Annotated[float, typer.Option(min=0.0, help="λ, what a wrong answer costs.")] = 1.0,
+    early_stop: Annotated[bool, typer.Option(help="Also stop doomed runs mid-run.")] = False,
+    on_unavailable: Annotated[
+        OnUnavailable, typer.Option(help="What to do where the monitor can't judge.")
+    ] = OnUnavailable.withhold,
+    folder: Annotated[
+        Path, typer.Option(metavar="DIR", help="Of `sentinel demo`; made if need be.")
+    ] = FOLDER,
+    prompt: PromptName = "guided",
+    notes: Notes = None,
+    examples: Examples = None,
+    max_steps: MaxSteps = 8,
+    max_tokens: MaxTokens = 512,
+    timeout: Timeout = 120.0,
+    retries: Retries = 4,
+    commit_on_error: CommitOnError = False,
+    clock: Clock = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask one question, guarded: the answer is shown only if the monitor lets it pass.
+
+    A monitor knows one agent. Where the endpoint's model, prompt or step cap isn't the one that it
+    was fitted on, it can't judge, and nothing is delivered unless you say so.
+    """
+    from rich.console import Console
+
+    from sentinel_sql.cli.recorded import Recorded
+    from sentinel_sql.errors import EndpointError, InputError
+
+    console = None if as_json else Console()
+    if recorded:
+        if database is not None or monitor is not None:
+            raise InputError("--recorded replays runs over the hospital: leave out your own parts")
+        with Recorded.open(_demo(folder), stakes=stakes, early_stop=early_stop) as known:
+            document = known.replay(question or known.first(), console=console)
+        emit(document, as_json=as_json, tables=list)
+        return
+    if question is None:
+        raise InputError('no question: give one in words, such as "how many patients are there?"')
+    if database is not None and monitor is None:
+        raise InputError(
+            "no monitor for this database: name the bundle of your agent with --monitor (made by "
+            "`sentinel fit`)"
+        )
+    if base_url is None or model is None:
+        say(NO_ENDPOINT)
+        raise typer.Exit(EndpointError.exit_code)
+    with (
+        _place(database, monitor, folder=folder, clock=clock) as place,
+        react_agent(
+            place.database,
+            base_url=base_url,
+            model=model,
+            prompt=prompt,
+            notes=place.notes if notes is None else notes_of(notes),
+            examples=place.examples if examples is None else examples_of(examples),
+            max_steps=max_steps,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            retries=retries,
+            commit_on_error=commit_on_error,
+        ) as agent,
+    ):
+        document = _asked(
+            question,
+            agent,
+            place,
+            console=console,
+            stakes=stakes,
+            early_stop=early_stop,
+            on_unavailable=on_unavailable,
+        )
+    emit(document, as_json=as_json, tables=lambda: _closing(document))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where a question is asked, and what an agent is told of it unless the user says otherwise."""
+
+    database: SqliteDatabase
+    monitor: Path
+    notes: str | None = None
+    examples: Sequence[str] | None = None
+
+
+@contextmanager
+def _place(
+    database: Path | None, monitor: Path | None, *, folder: Path, clock: str | None
+) -> Iterator[_Place]:
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
+    from sentinel_sql.hospital.folder import HospitalFolder
+
+    if database is not None and monitor is not None:
+        with SqliteDatabase.open(database, clock=clock) as opened:
+            yield _Place(database=opened, monitor=monitor)
+        return
+    if monitor is None:
+        made = _demo(folder)
+        monitor, hospital = made.monitor, made.hospital
+    else:
+        hospital = HospitalFolder.at(folder)
+        if not hospital.database.is_file():
+            HospitalFolder.write(folder)
+    with SqliteDatabase.open(hospital.database, clock=clock) as opened:
+        yield _Place(database=opened, monitor=monitor, notes=NOTES, examples=EXAMPLES)
+
+
+def _demo(folder: Path) -> DemoFolder:
+    """Return the demo's folder, built now if it isn't there."""
+    from sentinel_sql.hospital.recordings import recording
+    from sentinel_sql.pipeline.demo import build, existing
+
+    return existing(folder) or build(folder, runs=recording(), on_stage=say)
+
+
+def _asked(
+    text: str,
+    agent: ReactAgent,
+    place: _Place,
+    *,
+    console: Console | None,
+    stakes: float,
+    early_stop: bool,
+    on_unavailable: OnUnavailable,
+) -> dict[str, Any]:
+    """Run the agent under the guard, and fetch the answer if it is delivered."""
+    from rich.text import Text
+
+    from sentinel_sql.cli.watch import answer_json, follow, screen, unseen
+    from sentinel_sql.decision.guard import Guard
+    from sentinel_sql.trajectory.record import AskedQuestion
+
+    database = place.database
+    guard = Guard.load(
+        place.monitor,
+        stakes=stakes,
+        early_stop=early_stop,
+        on_unavailable=on_unavailable.value,
+        agent=agent.info,
+        schema=database.schema,
+        clock=database.clock,
+    )
+    asked = AskedQuestion(id="live", text=text, database=database.name, clock=database.clock)
+    if console is not None:
+        console.print(Text(text, style="bold"))
+    seen = unseen() if console is None else screen(console, pace=0.0)
+    with guard.session(asked) as session, seen as show:
+        answer, states = follow(session, agent.steps(asked), show)
+    result = None if answer.final_sql is None else database.execute(answer.final_sql)
+    return {
+        "question": text,
+        "database": database.name,
+        "agent": agent.info.fingerprint,
+        "monitor_agent": guard.monitor.agent,
+        "stakes": stakes,
+        "states": [state.to_json() for state in states],
+        "answer": answer_json(answer),
+        "result": None
+        if result is None
+        else {
+            "columns": list(result.columns),
+            "rows": [[_cell(cell) for cell in row] for row in result.rows],
+            "truncated": result.truncated,
+            "error": result.error,
+        },
+    }
+
+
+def _cell(cell: object) -> object:
+    return cell.hex() if isinstance(cell, bytes) else cell
+
+
+def _short(fingerprint: str) -> str:
+    """Cut the hash of the prompt in a fingerprint; its beginning tells prompts apart."""
+    return " | ".join(part[:12] if len(part) == 64 else part for part in fingerprint.split(" | "))
+
+
+_SAID = {
+    "refuse": "Refused: the agent was not run.",
+    "exit": "Stopped mid-run: no answer.",
+    "withhold": "No answer.",
+    "deliver": "Delivered.",
+}
+_WHY = {
+    "other-agent": "The monitor was fitted on another agent's runs, so it can't judge this one.",
+    "other-schema": "The monitor was fitted on a database with another schema.",
+    "other-clock": "The monitor was fitted on a database with another current time.",
+    "missing-telemetry": "The monitor reads log-probabilities, and the endpoint gave none.",
+    "monitor-error": "The monitor failed.",
+}
+
+
+def _closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    answer = document["answer"]
+    delivered = answer["delivered"]
+    yield Text()
+    if answer["status"] == "unavailable":
+        yield Text(_WHY[answer["reason"]], style="yellow")
+        if answer["reason"] == "other-agent":
+            yield Text(f"  its agent: {_short(document['monitor_agent'])}", style="dim")
+            yield Text(f"  this one:  {_short(document['agent'])}", style="dim")
+        if delivered:
+            yield Text("NOT JUDGED; shown because of --on-unavailable deliver.", style="bold red")
+        else:
+            yield Text("To run the agent unjudged: --on-unavailable deliver", style="yellow")
+    yield Text(_SAID[answer["decision"]], style="bold green" if delivered else "bold red")
+    result = document["result"]
+    if result is None:
+        return
+    if answer["confidence"] is not None:
+        yield Text(f"Chance that it is right, by the monitor: {answer['confidence']:.2f}")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in result["columns"]:
+        table.add_column(Text(column), overflow="fold")
+    for row in result["rows"][:_ROWS_SHOWN]:
+        table.add_row(*(Text("NULL" if cell is None else str(cell)) for cell in row))
+    yield table
+    if len(result["rows"]) > _ROWS_SHOWN or result["truncated"]:
+        yield Text(f"… the first {_ROWS_SHOWN} rows; --json gives more", style="dim")

@@ -1,0 +1,151 @@
+"""`sentinel demo`: the whole system on real recorded runs, in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sentinel_sql.cli.output import AsJson, emit, say
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from sentinel_sql.pipeline.demo import DemoFolder
+    from sentinel_sql.pipeline.evaluate import Evaluation
+
+EXAMPLE = "Example: sentinel demo"
+
+FOLDER = Path("demo")
+FIRST = ("ladder", "heads")
+"""Exhibits that are shown at once; `sentinel evaluate` shows all."""
+
+ENDINGS = {
+    "refused": ("Refused before the first step", "in {} of them no right answer was lost"),
+    "stopped": ("Exited mid-run, or withheld", "in {} of them no right answer was lost"),
+    "delivered": ("Delivered", "{} of these answers are right"),
+}
+"""Title of each kind of ending, and what its count of right cases means."""
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where all that is made is kept.")
+    ] = FOLDER,
+    runs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STORE",
+            help="Your own agent's runs over the default benchmark.  [the bundled recording]",
+        ),
+    ] = None,
+    stakes: Annotated[float, typer.Option(min=0.0, help="λ of the three runs shown.")] = 1.0,
+    fast: Annotated[bool, typer.Option("--fast", help="Don't slow the three runs down.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Build the hospital, fit a monitor on recorded runs, evaluate it, and watch three of them.
+
+    The agent's runs were recorded; everything else happens now, on this machine, offline.
+    """
+    from rich.console import Console
+
+    from sentinel_sql.hospital.recordings import DEFAULT, provenance, recording
+    from sentinel_sql.pipeline.demo import build, evaluated
+
+    made = build(folder, runs=runs or recording(), on_stage=say)
+    say("replaying every system over the held-out runs")
+    evaluation = evaluated(made)
+    document: dict[str, Any] = {
+        "folder": str(folder),
+        "runs": str(made.runs),
+        "provenance": None if runs else provenance().get(DEFAULT),
+        "evaluation": evaluation.to_json(),
+        "next": _next(made),
+    }
+    console = None if as_json else Console()
+    if console is not None:
+        for part in _exhibits(document):
+            console.print(part)
+    document["replays"] = _replays(
+        made, evaluation, stakes=stakes, console=console, pace=0.0 if fast else None
+    )
+    emit(document, as_json=as_json, tables=lambda: _closing(document))
+
+
+def _exhibits(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    from sentinel_sql.report.tables import TABLES, headline
+
+    shown = document["evaluation"]
+    known = document["provenance"]
+    if known is not None:
+        yield Text(
+            f"{known['runs']:,} runs of {known['agent']['model']} ({known['quantization']}, "
+            f"{known['server']}), recorded {known['days']}",
+            style="dim",
+        )
+    yield headline(shown)
+    for name in FIRST:
+        yield Text()
+        yield TABLES[name](shown["exhibits"][name])
+    rest = [name for name in TABLES if name not in FIRST]
+    yield Text(f"\nMore tables, by the first command below:\n{', '.join(rest)}.\n")
+
+
+def _replays(
+    made: DemoFolder,
+    evaluation: Evaluation,
+    *,
+    stakes: float,
+    console: Console | None,
+    pace: float | None,
+) -> list[dict[str, Any]]:
+    """Replay one run of each ending through a live guard."""
+    from sentinel_sql.cli.recorded import Recorded
+    from sentinel_sql.pipeline.demo import endings
+
+    replays: list[dict[str, Any]] = []
+    with Recorded.open(made, stakes=stakes, early_stop=True) as recorded:
+        if console is not None:
+            console.print(f"[bold]Three held-out runs, guarded, at λ = {stakes:g} with early stop")
+            console.print("They are picked to be telling, not typical; the counts say how it is.")
+        for kind, ending in endings(evaluation.scores, recorded.guard.policy).items():
+            if console is not None:
+                title, right = ENDINGS[kind]
+                console.print()
+                console.rule(f"[bold]{title}", align="left", style="dim")
+                console.print(
+                    f"{ending.cases} of {len(evaluation.scores)} held-out runs end so; "
+                    f"{right.format(ending.right)}."
+                    if ending.cases
+                    else f"None of the {len(evaluation.scores)} held-out runs ends so.",
+                    style="dim",
+                )
+            run = None
+            if ending.chosen is not None:
+                run = recorded.replay(ending.chosen, console=console, pace=pace)
+            replays.append({"kind": kind, "cases": ending.cases, "right": ending.right, "run": run})
+    return replays
+
+
+def _next(made: DemoFolder) -> list[str]:
+    folder = made.hospital.folder
+    place = "" if folder == FOLDER else f" --folder {folder}"
+    return [
+        f"sentinel evaluate {made.runs} --pools {made.pools} \\\n"
+        f"    --labels {made.labels} --monitor {made.monitor}",
+        f"sentinel show {made.runs} QUESTION_ID \\\n    --monitor {made.monitor}",
+        f"sentinel ask --recorded{place}",
+        f'sentinel ask "how many patients are there?"{place} \\\n    --base-url URL --model NAME',
+    ]
+
+
+def _closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    yield Text(f"\nAll that was made is in {document['folder']}. Next:")
+    for command in document["next"]:
+        yield Text(f"  {command}", overflow="fold")

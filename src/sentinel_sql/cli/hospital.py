@@ -1,0 +1,49 @@
+"""`sentinel hospital`: build the synthetic hospital and its benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sentinel_sql.cli.output import AsJson, emit, facts
+
+EXAMPLE = "Example: sentinel hospital hospital/ --patients 1000"
+
+
+def hospital(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Made if absent; older parts are replaced.")
+    ],
+    patients: Annotated[int, typer.Option(help="How many patients.")] = 100,
+    seed: Annotated[int, typer.Option(help="Another seed gives another hospital.")] = 42,
+    size: Annotated[int, typer.Option(help="How many questions; a fifth has no answer.")] = 1000,
+    as_json: AsJson = False,
+) -> None:
+    """Build the synthetic hospital, questions over it, and what an agent is told of them.
+
+    Same numbers, same bytes. No figure drawn from it says anything about medicine.
+    """
+    from rich.text import Text
+
+    from sentinel_sql.hospital.folder import HospitalFolder
+
+    made = HospitalFolder.write(folder, patients=patients, seed=seed, size=size)
+    document = {
+        "database": str(made.database),
+        "questions": str(made.questions),
+        "notes": str(made.notes),
+        "examples": str(made.examples),
+        "patients": patients,
+        "seed": seed,
+        "size": size,
+    }
+    following = (
+        f"Next, run an agent over it:\n"
+        f"  sentinel collect --questions {made.questions} \\\n"
+        f"    --database {made.database} \\\n"
+        f"    --notes {made.notes} --examples {made.examples} \\\n"
+        f"    --base-url URL --model NAME --store runs/mine"
+    )
+    emit(document, as_json=as_json, tables=lambda: [facts("Hospital", document), Text(following)])

@@ -1,0 +1,218 @@
+"""The demo: the hospital's benchmark and recorded runs over it, made into an evaluated monitor."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from sentinel_sql.database.executor import summarize
+from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.decision.policy import KINDS, REASONS, Policy
+from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
+from sentinel_sql.errors import CannotFitError
+from sentinel_sql.hospital.folder import HospitalFolder
+from sentinel_sql.hospital.recordings import ENDING as RECORDINGS
+from sentinel_sql.hospital.schema import CLOCK
+from sentinel_sql.labels.file import read_labels, write_labels
+from sentinel_sql.labels.record import JudgeName, Label
+from sentinel_sql.monitor.bundle import load, save
+from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
+from sentinel_sql.pipeline.fit import fit
+from sentinel_sql.pipeline.label import label_runs
+from sentinel_sql.questions.pools import Pools, make_pools
+from sentinel_sql.questions.read import read_questions
+from sentinel_sql.questions.record import Question
+from sentinel_sql.trajectory.record import Trajectory
+from sentinel_sql.trajectory.store import read_trajectories
+
+JUDGE: JudgeName = "rules"
+MODE = "sentinel-1"
+"""Our own questions are read by people, and their SQL runs as it is written."""
+SEED = 42
+STAMP = "demo.json"
+
+OnStage = Callable[[str], None]
+"""Is told what is done next."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DemoFolder:
+    """Where the parts of a demo lie, whether they are there or not.
+
+    Attributes:
+        hospital: database, questions, notes and examples.
+        runs: the recorded runs: a copy of a recordings file, or a store where it lies.
+        pools, labels, monitor: what was made of them.
+        stamp: written last; tells of which runs and by which version the rest was made.
+    """
+
+    hospital: HospitalFolder
+    runs: Path
+    pools: Path
+    labels: Path
+    monitor: Path
+    stamp: Path
+
+    @classmethod
+    def at(cls, folder: Path, runs: Path) -> Self:
+        """Name the parts of a demo in this folder."""
+        return cls(
+            hospital=HospitalFolder.at(folder),
+            runs=runs if runs.is_dir() else folder / f"runs{RECORDINGS}",
+            pools=folder / "pools.json",
+            labels=folder / "labels.jsonl",
+            monitor=folder / "monitor",
+            stamp=folder / STAMP,
+        )
+
+
+def existing(folder: Path) -> DemoFolder | None:
+    """Return the demo that a folder holds, or None where none was finished by this version."""
+    try:
+        stamp = json.loads((folder / STAMP).read_bytes())
+        runs = Path(stamp["runs"])
+        made_by_us = stamp["version"] == version("sentinel-sql")
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return DemoFolder.at(folder, runs) if made_by_us and runs.exists() else None
+
+
+def build(folder: Path, *, runs: Path, on_stage: OnStage) -> DemoFolder:
+    """Build the hospital, label the runs over it, and fit a monitor on them.
+
+    Args:
+        folder: made if absent; parts of an older demo are replaced.
+        runs: recorded over the default benchmark, by one agent.
+        on_stage: is told each stage.
+
+    Raises:
+        StoreError: no such runs, or damaged ones.
+        LabelsError: runs of other questions than the benchmark's.
+        CannotFitError: too few runs of a kind.
+        DatabaseError: the folder can't be written.
+    """
+    demo = DemoFolder.at(folder, runs)
+    recorded = list(read_trajectories(runs))
+    on_stage("building a hospital of 100 patients, and 1,000 questions over it")
+    demo.stamp.unlink(missing_ok=True)
+    HospitalFolder.write(folder, seed=SEED)
+    if demo.runs != runs:
+        shutil.copyfile(runs, demo.runs)
+        demo.runs.chmod(0o600)
+    questions = read_questions([demo.hospital.questions])
+    pools = make_pools(questions, seed=SEED)
+    pools.write(demo.pools)
+    on_stage(f"judging {len(recorded):,} recorded runs: gold and answer are both executed")
+    with SqliteDatabase.open(demo.hospital.database, clock=CLOCK) as database:
+        made = label_runs(recorded, questions, database, JUDGE, MODE)
+    write_labels(demo.labels, made.header, made.labels)
+    labels = {label.question_id: label for label in made.labels}
+    on_stage("fitting the monitor: heads on the train pool, thresholds on the calibration pool")
+    try:
+        monitor = fit(recorded, pools, labels, made.header, seed=SEED)
+    except CannotFitError as error:
+        raise CannotFitError(
+            f"{runs} holds only {len(recorded)} runs, so no monitor was made ({error}); hospital, "
+            f"questions, pools and labels are in {folder}"
+        ) from error
+    save(monitor, demo.monitor)
+    stamp = {"version": version("sentinel-sql"), "runs": str(demo.runs.absolute())}
+    demo.stamp.write_text(json.dumps(stamp) + "\n", encoding="utf-8")
+    return demo
+
+
+def evaluated(demo: DemoFolder) -> Evaluation:
+    """Replay every system over the held-out runs; this spends the held-out pool.
+
+    Raises:
+        StoreError: no held-out run.
+    """
+    header, labels = read_labels(demo.labels)
+    return evaluate(
+        load(demo.monitor),
+        read_trajectories(demo.runs),
+        Pools.read(demo.pools),
+        labels,
+        schema=header.schema,
+        bundle=demo.monitor,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """One kind of ending on the held-out pool, and the run that shows it best.
+
+    Attributes:
+        cases: runs that end so.
+        right: of these, the runs where it was right: a delivered answer that is correct, or a
+            stop that cost no correct answer.
+        chosen: id of the run to show, or None where no run ends so.
+    """
+
+    cases: int
+    right: int
+    chosen: str | None
+
+
+def endings(scores: PrefixScores, policy: Policy) -> Mapping[str, Shown]:
+    """Choose a run for each kind of ending: `refused`, `stopped` and `delivered`.
+
+    `stopped` is an exit, or an answer withheld; an agent's own abstention or cap is none. The
+    choice, ours: runs where the decision was right first, then those whose agent gave an answer,
+    then those whose answer looks clean (executed and not empty), then the longest; of equals the
+    first by id. So they are telling runs, not typical ones: `cases` and `right` say how it is on
+    the whole.
+    """
+    verdicts = policy.replay(scores)
+    kinds = np.array(KINDS)[verdicts.kinds]
+    reasons = np.array(REASONS)[verdicts.reasons]
+    withheld = (kinds == "withhold") & np.isin(reasons, ("unanswerable", "below-bar"))
+    return {
+        "refused": _shown(scores, kinds == "refuse", ~scores.correct),
+        "stopped": _shown(scores, (kinds == "exit") | withheld, ~scores.correct),
+        "delivered": _shown(scores, verdicts.delivered, scores.correct),
+    }
+
+
+def _shown(scores: PrefixScores, which: Bools, right: Bools) -> Shown:
+    best = min(
+        np.flatnonzero(which).tolist(),
+        key=lambda i: (
+            not right[i],
+            not scores.answered[i],
+            not scores.clean[i],
+            -int(scores.steps[i]),
+            scores.question_ids[i],
+        ),
+        default=None,
+    )
+    return Shown(
+        cases=int(which.sum()),
+        right=int((which & right).sum()),
+        chosen=None if best is None else scores.question_ids[best],
+    )
+
+
+def truth(
+    run: Trajectory, question: Question, label: Label | None, database: SqliteDatabase
+) -> dict[str, Any]:
+    """Say what a recorded run's question has for an answer, and what the agent alone made of it.
+
+    Keys: `answerable`, `outcome`, `correct` (None without an answer or a verdict), and `gold` and
+    `given`, the results in one line, or None.
+    """
+    final = run.outcome.final_sql
+    return {
+        "answerable": question.answerable,
+        "outcome": run.outcome.kind,
+        "correct": label.correct if label else None,
+        "gold": summarize(database.execute(question.gold_sql)) if question.gold_sql else None,
+        "given": summarize(database.execute(final)) if final else None,
+    }

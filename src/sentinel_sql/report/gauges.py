@@ -1,0 +1,185 @@
+"""A run on the terminal, state by state: what was done, and the confidences as gauges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sentinel_sql.decision.policy import Kind
+from sentinel_sql.decision.verdict import GuardReason, Verdict
+from sentinel_sql.trajectory.record import Step
+
+STYLES: Mapping[Kind, str] = {
+    "continue": "",
+    "refuse": "bold red",
+    "exit": "bold red",
+    "withhold": "bold red",
+    "deliver": "bold green",
+}
+_COLUMNS = (("t", 2), ("step", 34), ("answerable", 10), ("correct", 10), ("decision", 17))
+"""Names and widths; with one blank between two they fill 77 of 80 columns."""
+_CELLS = 10
+_WIDE = 40
+_SQL_KEPT, _RESULT_KEPT = 100, 66
+_TOLD = (
+    *("p_answerable", "p_correct", "delivery", "theta", "early", "bar"),
+    *("decision", "reason", "status", "after_stop"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """One state of a run: the newest step, what the monitor says of it, and the thresholds.
+
+    Attributes:
+        t: steps taken.
+        step: step t; None at t = 0.
+        p_answerable, p_correct: confidences in [0, 1]; None where the monitor can't judge.
+        delivery: calibrated chance that the committed answer is right; None before one.
+        theta, early, bar: thresholds in force; None where there is none.
+        decision, reason: what follows.
+        status: `judged` or `unavailable`.
+        after_stop: the run was stopped before; only a recorded one goes on.
+    """
+
+    t: int
+    step: Step | None
+    p_answerable: float | None
+    p_correct: float | None
+    delivery: float | None
+    theta: float | None
+    early: float | None
+    bar: float | None
+    decision: Kind
+    reason: GuardReason
+    status: Literal["judged", "unavailable"] = "judged"
+    after_stop: bool = False
+
+    @classmethod
+    def of_verdict(cls, verdict: Verdict, step: Step | None) -> State:
+        """Return what a guard said after a step, or of the question alone."""
+        return cls(
+            t=verdict.t,
+            step=step,
+            p_answerable=verdict.p_answerable,
+            p_correct=verdict.p_correct,
+            delivery=verdict.confidence,
+            theta=verdict.theta,
+            early=verdict.early,
+            bar=verdict.bar,
+            decision=verdict.decision,
+            reason=verdict.reason,
+            status=verdict.status,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON-ready data, with what is shown of its step."""
+        step = self.step
+        return {
+            "t": self.t,
+            "action": step.action if step else None,
+            "thought": step.thought if step else None,
+            "sql": step.sql if step else None,
+            "result": _result(step) if step else None,
+            **{name: getattr(self, name) for name in _TOLD},
+        }
+
+    @property
+    def correct(self) -> tuple[float | None, float | None]:
+        """Confidence in the run or in its answer, and the threshold that it is held to."""
+        if self.delivery is None:
+            return self.p_correct, self.early
+        return self.delivery, self.bar
+
+
+def header() -> RenderableType:
+    """Name the columns of `row`."""
+    return _line(*(Text(name, style="dim") for name, _ in _COLUMNS))
+
+
+def row(state: State) -> RenderableType:
+    """Show one state in at most 80 columns."""
+    decision = Text(
+        f"{state.decision}\n{state.reason}",
+        style="dim" if state.after_stop else STYLES[state.decision],
+    )
+    return _line(
+        Text(str(state.t)),
+        _said(state),
+        gauge(state.p_answerable, state.theta),
+        gauge(*state.correct),
+        decision,
+    )
+
+
+def gauge(value: float | None, threshold: float | None) -> Text:
+    """Draw a value in [0, 1] as a bar with the threshold marked on it, the number below it."""
+    if value is None:
+        return Text(f"{'·' * _CELLS}\nunknown", style="dim")
+    style = "red" if threshold is not None and value < threshold else "green"
+    return Text(f"{_bar(value, threshold, _CELLS)}\n{value:.3f}", style=style)
+
+
+def dials(p_answerable: float, correct: float, state: State) -> RenderableType:
+    """Draw both confidences large, against the thresholds of a state; for a moving display."""
+    threshold = state.correct[1]
+    name = "s" if state.delivery is None else "τ"
+    return Group(
+        Text(),
+        _dial("answerable", p_answerable, "θ", state.theta),
+        _dial("correct", correct, name, threshold),
+    )
+
+
+def _dial(name: str, value: float, symbol: str, threshold: float | None) -> Text:
+    below = threshold is not None and value < threshold
+    against = "" if threshold is None else f"{'<' if below else '≥'} {symbol} {threshold:.3f}"
+    return Text.assemble(
+        (f"{name:<11}", "bold"),
+        (_bar(value, threshold, _WIDE), "red" if below else "green"),
+        f" {value:.3f} {against}",
+    )
+
+
+def _bar(value: float, threshold: float | None, cells: int) -> str:
+    filled = round(value * cells)
+    drawn = ["█" if cell < filled else "·" for cell in range(cells)]
+    if threshold is not None and 0 <= threshold <= 1:
+        drawn[min(cells - 1, int(threshold * cells))] = "│"
+    return "".join(drawn)
+
+
+def _said(state: State) -> Text:
+    step = state.step
+    if step is None:
+        return Text("the question alone" if state.t == 0 else "no step more", style="dim")
+    said = step.sql or step.action.replace("_", " ")
+    return Text.assemble(
+        _cut(said, _SQL_KEPT),
+        "\n",
+        (_cut(_result(step) or "", _RESULT_KEPT), "dim"),
+        overflow="fold",
+    )
+
+
+def _result(step: Step) -> str | None:
+    return step.observation.text or step.observation.error
+
+
+def _cut(text: str, length: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[: length - 1] + "…"
+
+
+def _line(*cells: Text) -> Table:
+    """Lay cells out in fixed columns, so that lines printed one by one stand as one table."""
+    table = Table.grid(padding=(0, 1))
+    for _, width in _COLUMNS:
+        table.add_column(width=width, no_wrap=False)
+    table.add_row(*cells)
+    return table

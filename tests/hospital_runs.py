@@ -1,0 +1,66 @@
+"""Recorded runs of a scripted agent over the default benchmark, for tests of demo and ask."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from zlib import crc32
+
+from sentinel_sql.agent.model import Message
+from sentinel_sql.agent.prompt import Prompt
+from sentinel_sql.agent.react import ReactAgent
+from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.hospital.benchmark import benchmark_questions
+from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
+from sentinel_sql.hospital.folder import HospitalFolder
+from sentinel_sql.questions.record import Question
+from sentinel_sql.testing import ScriptedModel
+from sentinel_sql.trajectory.codec import encode
+
+FEW = 30
+EVERY = 2
+"""Only each second question is run, so that tests stay short."""
+
+
+def script_over(questions: Sequence[Question]) -> Callable[[Sequence[Message]], str]:
+    """Return an agent that is right half the time, and then usually sounds so."""
+    known: Mapping[str, Question] = {question.text: question for question in questions}
+
+    def script(messages: Sequence[Message]) -> str:
+        asked = max(n for n, said in enumerate(messages) if said["content"].startswith("QUESTION:"))
+        text = messages[asked]["content"].removeprefix("QUESTION: ")
+        turn = sum(message["role"] == "assistant" for message in messages[asked:])
+        seed = crc32(text.encode())
+        rng, luck = random.Random(seed + turn), seed % 100
+        right = luck < 50
+        sure = rng.random() < (0.8 if right else 0.3)
+        thought = f"THOUGHT: {'plain and certain' if sure else 'a guess perhaps'}\n"
+        gold = known[text].gold_sql
+        if turn < luck % 3:
+            return f"{thought}SQL: SELECT label FROM d_items WHERE itemid % 7 = {luck % 7}"
+        if luck > 94:
+            return f"{thought}SQL: SELECT 1"
+        if gold is None and luck % 10 < 4:
+            return f"{thought}FINAL: null"
+        if gold is None or not right:
+            return f"{thought}FINAL_SQL: SELECT COUNT(*) FROM patients WHERE row_id < {luck}"
+        return f"{thought}FINAL_SQL: {gold}"
+
+    return script
+
+
+def record_runs(folder: Path) -> Path:
+    """Write the runs as one recordings file, and return its path."""
+    hospital = HospitalFolder.write(folder / "hospital")
+    questions = benchmark_questions(hospital.database)
+    path = folder / "runs.jsonl"
+    with SqliteDatabase.open(hospital.database) as database, path.open("wb") as sink:
+        agent = ReactAgent(
+            model=ScriptedModel(script_over(questions)),
+            database=database,
+            prompt=Prompt.build(database.schema, database.clock, notes=NOTES, examples=EXAMPLES),
+        )
+        for question in questions[::EVERY]:
+            sink.write(encode(agent.run(question)))
+    return path
