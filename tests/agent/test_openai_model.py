@@ -127,7 +127,6 @@ def test_a_lasting_fault_is_not_tried_again(pauses: list[float], status: int) ->
     [
         ("7", 7, 7),
         ("0.25", 0.25, 0.25),
-        (formatdate(time.time() + 30, usegmt=True), 1, 31),
         ("soon", 0.3, 0.5),
     ],
 )
@@ -142,6 +141,17 @@ def test_the_endpoints_own_pause_is_kept(
         m.complete(CHAT)
     assert len(pauses) == 1
     assert least <= pauses[0] <= most
+
+
+def test_a_date_to_come_back_at_is_kept(pauses: list[float]) -> None:
+    back = formatdate(time.time() + 100, usegmt=True)
+    with (
+        ScriptedEndpoint(["x"], fault=faults(429), headers=[("Retry-After", back)]) as endpoint,
+        model(endpoint.url) as m,
+    ):
+        m.complete(CHAT)
+    assert len(pauses) == 1
+    assert 1 <= pauses[0] <= 101
 
 
 def test_an_endpoint_that_asks_for_an_hour_is_not_waited_for(pauses: list[float]) -> None:
@@ -240,7 +250,7 @@ def test_a_slow_answer_ends_at_the_time_limit() -> None:
         pytest.raises(EndpointError, match=r"no answer within 0\.3 s in 1 try"),
     ):
         m.complete(CHAT)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 25
 
 
 def test_an_answer_that_trickles_ends_at_the_time_limit() -> None:

@@ -109,7 +109,7 @@ def test_the_strict_judge_forgives_nothing(database: Counting) -> None:
 def test_a_runaway_answer_is_stopped_and_not_correct(database: Counting) -> None:
     started = time.monotonic()
     labels = label_runs([run("count", RUNAWAY)], QUESTIONS, database, "rules", "sentinel-1").labels
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
     assert [(label.correct, label.reason) for label in labels] == [(False, "answer-error")]
 
 
