@@ -153,6 +153,19 @@ def test_every_json_verb_prints_one_document_and_nothing_else_on_stdout(
         json.loads(call.out)
 
 
+def test_doctor_lists_the_models_of_an_endpoint_and_says_where_there_is_none(
+    sentinel: Sentinel,
+) -> None:
+    listed = b'{"data": [{"id": "small"}, {"id": "large"}]}'
+    with ScriptedEndpoint(["x"], fault=lambda number, body: listed) as endpoint:
+        found = sentinel("doctor", "--base-url", endpoint.url)
+        url = endpoint.url
+    assert "small, large" in found.out
+    gone = sentinel("doctor", "--base-url", url)
+    assert gone.code != 0
+    assert "no connection" in gone.out + gone.err
+
+
 def test_what_was_collected_is_readable_by_its_owner_only(fitted: Project) -> None:
     files = [
         *Path(fitted.store).iterdir(),

@@ -121,11 +121,10 @@ def _monitor(path: Path) -> Finding:
 
 
 def _endpoint(base_url: str) -> Finding:
-    from sentinel_sql.agent.openai import OpenAIModel
+    from sentinel_sql.agent.openai import list_models
 
     try:
-        with OpenAIModel(base_url=base_url, model="", timeout=10.0, retries=0) as served:
-            models = served.models()
+        models = list_models(base_url)
     except SentinelError as error:
         return Finding(name="endpoint", standing="broken", detail=str(error))
     return Finding(name="endpoint", standing="ok", detail=f"models: {', '.join(models) or 'none'}")
