@@ -11,12 +11,20 @@ from sentinel_sql.agent.model import Message
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent
 from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.decision.guard import Guard, guarded
+from sentinel_sql.decision.policy import KINDS, REASONS
 from sentinel_sql.hospital.benchmark import benchmark_questions
 from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
 from sentinel_sql.hospital.folder import HospitalFolder
+from sentinel_sql.labels.file import read_labels
+from sentinel_sql.monitor.bundle import load
+from sentinel_sql.pipeline.demo import DemoFolder
+from sentinel_sql.pipeline.scoring import prefix_scores
+from sentinel_sql.questions.pools import Pools
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import ScriptedModel
 from sentinel_sql.trajectory.codec import encode
+from sentinel_sql.trajectory.store import read_trajectories
 
 FEW = 30
 EVERY = 2
@@ -64,3 +72,26 @@ def record_runs(folder: Path) -> Path:
         for question in questions[::EVERY]:
             sink.write(encode(agent.run(question)))
     return path
+
+
+def ended_live_and_replayed(
+    made: DemoFolder, *, stakes: float, early_stop: bool
+) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
+    """Return decision, reason and t of every labelled run: as guarded live, and as replayed."""
+    monitor, labels = load(made.monitor), read_labels(made.labels)[1]
+    runs = [run for run in read_trajectories(made.runs) if run.question.id in labels]
+    scores = prefix_scores(monitor.estimators, runs, pools=Pools.read(made.pools), labels=labels)
+    guard = Guard.over(monitor, stakes=stakes, early_stop=early_stop)
+    live = []
+    for run in runs:
+        with guard.session(run.question) as session:
+            for _ in guarded(run.steps, session):
+                pass
+        answer = session.close()
+        live.append((answer.decision, answer.reason, answer.t))
+    verdicts = guard.policy.replay(scores)
+    replayed = [
+        (KINDS[kind], REASONS[reason], int(t))
+        for kind, reason, t in zip(verdicts.kinds, verdicts.reasons, verdicts.t, strict=True)
+    ]
+    return live, replayed

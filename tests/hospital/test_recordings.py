@@ -1,0 +1,138 @@
+"""Packing recorded runs, and what holds for the recordings that are bundled."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib.util
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hospital_runs import ended_live_and_replayed, record_runs
+from sentinel_sql.errors import CannotFitError, StoreError
+from sentinel_sql.hospital.recordings import FOLDER, bundled, provenance, recording
+from sentinel_sql.pipeline.demo import build
+from sentinel_sql.trajectory.store import read_trajectories
+
+RECORDINGS_LIMIT = 12 * 2**20
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    path = Path(__file__).parents[2] / "tools" / "pack_recordings.py"
+    spec = importlib.util.spec_from_file_location("pack_recordings", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record_runs(tmp_path_factory.mktemp("recorded"))
+
+
+def packed(tool: ModuleType, runs: Path, into: Path, *more: str) -> int:
+    (model := into.parent / "model.gguf").write_bytes(b"weights")
+    arguments: Sequence[str] = (
+        *(str(runs), "--into", str(into), "--model-file", str(model)),
+        *("--quantization", "Q4_K_M", "--server", "a server 1.0"),
+        *("--days", "2026-11-30/2026-12-01", *more),
+    )
+    code: int = tool.main(arguments)
+    return code
+
+
+def test_the_same_runs_give_the_same_bytes_in_whatever_order(
+    tool: ModuleType, runs: Path, tmp_path: Path
+) -> None:
+    shuffled = tmp_path / "shuffled.jsonl"
+    shuffled.write_text("\n".join(reversed(runs.read_text().splitlines())) + "\n")
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for source, folder in zip((runs, shuffled), folders, strict=True):
+        assert packed(tool, source, folder) == 0
+    one, two = ({f.name: f.read_bytes() for f in folder.iterdir()} for folder in folders)
+    assert one == two
+    assert set(one) == {"guided.jsonl.gz", "provenance.json"}
+
+
+def test_nothing_of_a_run_is_lost_and_its_origin_is_told(
+    tool: ModuleType, runs: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "recordings"
+    packed(tool, runs, folder)
+    packed(tool, runs, folder, "--name", "plain")
+    assert list(bundled(folder)) == ["guided", "plain"]
+    kept = list(read_trajectories(recording("guided", folder)))
+    assert {run.question.id: run for run in kept} == {
+        run.question.id: run for run in read_trajectories(runs)
+    }
+    known = provenance(folder)["guided"]
+    assert known["runs"] == len(kept)
+    assert sum(known["outcomes"].values()) == len(kept)
+    assert known["model_sha256"] == hashlib.sha256(b"weights").hexdigest()
+    assert known["agent"]["prompt_sha256"] == kept[0].agent.prompt_sha256
+    assert set(provenance(folder)) == {"guided", "plain"}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"question": {"id": "stranger"}}, "stranger"),
+        ({"question": {"text": "another text"}}, "benchmark"),
+        ({"question": {"clock": "2001-01-01 00:00:00"}}, "benchmark"),
+        ({"agent": {"model": "another"}}, "2 agents"),
+    ],
+)
+def test_runs_that_are_not_of_the_benchmark_or_of_one_agent_are_not_packed(
+    change: dict[str, Any],
+    named: str,
+    tool: ModuleType,
+    runs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [json.loads(line) for line in runs.read_text().splitlines()[:3]]
+    for part, values in change.items():
+        lines[1][part] |= values
+    spoiled = tmp_path / "spoiled.jsonl"
+    spoiled.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    assert packed(tool, spoiled, tmp_path / "out") == StoreError.exit_code
+    assert named in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_recording_that_is_not_bundled_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="'guided'"):
+        recording("guided", tmp_path)
+    assert provenance(tmp_path) == {}
+
+
+def test_every_bundled_recording_is_what_its_provenance_says() -> None:
+    known = provenance()
+    assert set(known) == set(bundled())
+    for name, path in bundled().items():
+        content = gzip.decompress(path.read_bytes())
+        assert hashlib.sha256(content).hexdigest() == known[name]["sha256"]
+        runs = list(read_trajectories(path))
+        assert len(runs) == known[name]["runs"]
+        assert {run.agent.fingerprint for run in runs} == {known[name]["fingerprint"]}
+    assert sum(path.stat().st_size for path in bundled().values()) <= RECORDINGS_LIMIT
+
+
+def test_a_live_guard_ends_every_bundled_run_as_the_evaluation_counts_it(tmp_path: Path) -> None:
+    if "guided" not in bundled():
+        pytest.skip(f"no recording is bundled in {FOLDER.name} yet")
+    try:
+        made = build(tmp_path, runs=recording(), on_stage=lambda stage: None)
+    except CannotFitError:
+        pytest.skip("too few runs are bundled to fit a monitor")
+    for early_stop in (False, True):
+        live, replayed = ended_live_and_replayed(made, stakes=1.0, early_stop=early_stop)
+        assert live == replayed
