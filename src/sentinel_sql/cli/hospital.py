@@ -44,6 +44,8 @@ def hospital(
         f"  sentinel collect --questions {made.questions} \\\n"
         f"    --database {made.database} \\\n"
         f"    --notes {made.notes} --examples {made.examples} \\\n"
-        f"    --base-url URL --model NAME --store runs/mine"
+        f"    --base-url URL --model NAME --store runs/mine\n"
+        f"and label the runs with --mode sentinel-1, or see all of it by\n"
+        f"  sentinel demo --runs runs/mine"
     )
     emit(document, as_json=as_json, tables=lambda: [facts("Hospital", document), Text(following)])
