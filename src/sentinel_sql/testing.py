@@ -11,6 +11,7 @@ import json
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -97,8 +98,7 @@ Fault = int | bytes
 class ScriptedEndpoint:
     """An OpenAI-compatible endpoint on loopback, in a thread of this process.
 
-    Use as a context manager; `url` is the base URL to give to `OpenAIModel`, and `requests`
-    holds the bodies received, in order.
+    Use as a context manager; `url` is the base URL to give to `OpenAIModel`.
 
     Args:
         script: replies turn by turn, or a function of the chat so far.
@@ -118,8 +118,9 @@ class ScriptedEndpoint:
         logprobs: bool = True,
         headers: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self.requests: list[dict[str, Any]] = []
         self.url = ""
+        self._requests: deque[dict[str, Any]] = deque(maxlen=1000)
+        self._count = 0
         self._script = script
         self._latency = latency
         self._fault = fault
@@ -141,6 +142,11 @@ class ScriptedEndpoint:
         self._thread.join()
         self._loop.close()
 
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The newest thousand bodies received, in order."""
+        return list(self._requests)
+
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=256)
         port = self._server.sockets[0].getsockname()[1]
@@ -160,22 +166,20 @@ class ScriptedEndpoint:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
+                due = self._loop.time() + self._latency
                 length = 0
                 for line in head.split(b"\r\n"):
                     name, _, value = line.partition(b":")
                     if name.lower() == b"content-length":
                         length = int(value)
                 request = json.loads(await reader.readexactly(length) or b"{}")
-                number = len(self.requests)
-                self.requests.append(request)
-                if self._latency:
-                    await asyncio.sleep(self._latency)
-                status, body = self._answer(number, request)
-                writer.write(
-                    f"HTTP/1.1 {status} Scripted\r\nContent-Type: application/json\r\n"
-                    f"{self._headers}Content-Length: {len(body)}\r\n\r\n".encode()
-                    + body
-                )
+                self._requests.append(request)
+                self._count += 1
+                status, body = self._answer(self._count - 1, request)
+                answer = f"HTTP/1.1 {status} Scripted\r\nContent-Type: application/json\r\n"
+                answer += f"{self._headers}Content-Length: {len(body)}\r\n\r\n"
+                await asyncio.sleep(due - self._loop.time())
+                writer.write(answer.encode() + body)
                 await writer.drain()
         except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass  # the client hung up, or the endpoint is being closed
