@@ -133,6 +133,28 @@ def test_guarding_changes_nothing_that_the_agent_does(monitor: Monitor, tmp_path
             assert session.answer.t == len(alone.steps)
 
 
+@pytest.mark.parametrize("early_stop", [False, True])
+def test_a_session_at_its_own_stakes_ends_as_under_a_guard_at_these(
+    monitor: Monitor, early_stop: bool
+) -> None:
+    shared = Guard.over(monitor, stakes=1.0, early_stop=early_stop)
+    strict = Guard.over(monitor, stakes=9.0, early_stop=early_stop)
+    differs = 0
+    for run in fitted()[1][:40]:
+        with shared.session(run.question, stakes=9.0) as session:
+            list(guarded(run.steps, session))
+        ours, theirs, plain = session.answer, drive(strict, run).answer, drive(shared, run).answer
+        assert ours is not None
+        assert theirs is not None
+        assert plain is not None
+        assert session.verdict.bar in (None, 0.9)
+        assert replace(ours, monitor_seconds=0.0) == replace(theirs, monitor_seconds=0.0)
+        differs += ours.decision != plain.decision
+    assert differs
+    with pytest.raises(InputError), shared.session(ASKED, stakes=-1.0):
+        pass
+
+
 def test_a_refused_question_costs_no_step(monitor: Monitor) -> None:
     started = []
 

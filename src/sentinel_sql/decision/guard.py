@@ -38,6 +38,7 @@ class Guard:
     Attributes:
         monitor: frozen.
         policy: thresholds and delivery bar at the chosen stakes.
+        early_stop, exact_bar: by which rules a session at other stakes gets its policy.
         on_unavailable: what to do with answers that can't be judged: `withhold` them and stop
             at once, or `deliver` them unjudged.
         misfit: why the monitor can't judge these runs at all, or None.
@@ -45,6 +46,8 @@ class Guard:
 
     monitor: Monitor
     policy: Policy
+    early_stop: bool = False
+    exact_bar: bool = False
     on_unavailable: OnUnavailable = "withhold"
     misfit: Unavailable | None = None
 
@@ -109,33 +112,42 @@ class Guard:
         """
         return cls(
             monitor=monitor,
-            policy=policy(
-                "early-stop" if early_stop else "full",
-                thresholds=Thresholds.from_json(monitor.thresholds),
-                stakes=stakes,
-                exact=exact_bar,
-                calibration=PrefixScores.from_columns(monitor.calibration) if early_stop else None,
-            ),
+            policy=_policy(monitor, stakes=stakes, early_stop=early_stop, exact_bar=exact_bar),
+            early_stop=early_stop,
+            exact_bar=exact_bar,
             on_unavailable=on_unavailable,
             misfit=_misfit(monitor, agent=agent, schema=schema, clock=clock),
         )
 
     @contextmanager
     def session(
-        self, question: str | AskedQuestion, *, clock: str | None = None
+        self,
+        question: str | AskedQuestion,
+        *,
+        stakes: float | None = None,
+        clock: str | None = None,
     ) -> Iterator[GuardSession]:
         """Watch one run; on leaving, a session that wasn't closed withholds.
 
         Args:
             question: in words, or a record.
+            stakes: λ ≥ 0 of this run; None takes the guard's.
             clock: the database's current time, where the question is in words.
+
+        Raises:
+            InputError: stakes that make no sense.
         """
+        rules = self.policy
+        if stakes is not None and stakes != rules.stakes:
+            rules = _policy(
+                self.monitor, stakes=stakes, early_stop=self.early_stop, exact_bar=self.exact_bar
+            )
         if isinstance(question, str):
             question = AskedQuestion(id="live", text=question, clock=clock)
         misfit = self.misfit or _misfit(self.monitor, clock=question.clock)
         session = GuardSession(
             monitor=self.monitor,
-            policy=self.policy,
+            policy=rules,
             question=question,
             on_unavailable=self.on_unavailable,
             misfit=misfit,
@@ -173,6 +185,16 @@ def guarded(steps: Iterable[Step], session: GuardSession) -> Iterator[Step]:
         close = getattr(source, "close", None)
         if close is not None:
             close()
+
+
+def _policy(monitor: Monitor, *, stakes: float, early_stop: bool, exact_bar: bool) -> Policy:
+    return policy(
+        "early-stop" if early_stop else "full",
+        thresholds=Thresholds.from_json(monitor.thresholds),
+        stakes=stakes,
+        exact=exact_bar,
+        calibration=PrefixScores.from_columns(monitor.calibration) if early_stop else None,
+    )
 
 
 def _misfit(
