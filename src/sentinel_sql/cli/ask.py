@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,7 +29,7 @@ from sentinel_sql.cli.options import Clock
 from sentinel_sql.cli.output import AsJson, emit, say
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.sqlite import SqliteDatabase
@@ -45,7 +45,6 @@ sentinel: no endpoint to ask. Start one, such as
 and give --base-url http://127.0.0.1:8080/v1 --model NAME, or set
 SENTINEL_BASE_URL and SENTINEL_MODEL. Or guard a recorded run, without a model:
   sentinel ask --recorded"""
-_ROWS_SHOWN = 20
 
 
 class OnUnavailable(StrEnum):
@@ -110,6 +109,7 @@ def ask(
     from rich.console import Console
 
     from sentinel_sql.cli.recorded import Recorded
+    from sentinel_sql.cli.watch import closing
     from sentinel_sql.errors import EndpointError, InputError
 
     console = None if as_json else Console()
@@ -155,7 +155,7 @@ def ask(
             early_stop=early_stop,
             on_unavailable=on_unavailable,
         )
-    emit(document, as_json=as_json, tables=lambda: _closing(document))
+    emit(document, as_json=as_json, tables=lambda: closing(document))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,55 +254,3 @@ def _asked(
 
 def _cell(cell: object) -> object:
     return cell.hex() if isinstance(cell, bytes) else cell
-
-
-def _short(fingerprint: str) -> str:
-    """Cut the hash of the prompt in a fingerprint; its beginning tells prompts apart."""
-    return " | ".join(part[:12] if len(part) == 64 else part for part in fingerprint.split(" | "))
-
-
-_SAID = {
-    "refuse": "Refused: the agent was not run.",
-    "exit": "Stopped mid-run: no answer.",
-    "withhold": "No answer.",
-    "deliver": "Delivered.",
-}
-_WHY = {
-    "other-agent": "The monitor was fitted on another agent's runs, so it can't judge this one.",
-    "other-schema": "The monitor was fitted on a database with another schema.",
-    "other-clock": "The monitor was fitted on a database with another current time.",
-    "missing-telemetry": "The monitor reads log-probabilities, and the endpoint gave none.",
-    "monitor-error": "The monitor failed.",
-}
-
-
-def _closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
-    from rich.table import Table
-    from rich.text import Text
-
-    answer = document["answer"]
-    delivered = answer["delivered"]
-    yield Text()
-    if answer["status"] == "unavailable":
-        yield Text(_WHY[answer["reason"]], style="yellow")
-        if answer["reason"] == "other-agent":
-            yield Text(f"  its agent: {_short(document['monitor_agent'])}", style="dim")
-            yield Text(f"  this one:  {_short(document['agent'])}", style="dim")
-        if delivered:
-            yield Text("NOT JUDGED; shown because of --on-unavailable deliver.", style="bold red")
-        else:
-            yield Text("To run the agent unjudged: --on-unavailable deliver", style="yellow")
-    yield Text(_SAID[answer["decision"]], style="bold green" if delivered else "bold red")
-    result = document["result"]
-    if result is None:
-        return
-    if answer["confidence"] is not None:
-        yield Text(f"Chance that it is right, by the monitor: {answer['confidence']:.2f}")
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in result["columns"]:
-        table.add_column(Text(column), overflow="fold")
-    for row in result["rows"][:_ROWS_SHOWN]:
-        table.add_row(*(Text("NULL" if cell is None else str(cell)) for cell in row))
-    yield table
-    if len(result["rows"]) > _ROWS_SHOWN or result["truncated"]:
-        yield Text(f"… the first {_ROWS_SHOWN} rows; --json gives more", style="dim")

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from sentinel_sql.decision.guard import guarded
 from sentinel_sql.decision.session import GuardSession
@@ -21,6 +23,7 @@ Show = Callable[[State], None]
 PACE = 0.4
 """Seconds that a recorded step takes on a terminal, so that an eye can follow."""
 _FRAMES = 8
+_ROWS_SHOWN = 20
 
 
 def follow(session: GuardSession, steps: Iterable[Step], show: Show) -> tuple[Answer, list[State]]:
@@ -84,3 +87,57 @@ def screen(console: Console, *, pace: float) -> Iterator[Show]:
 def unseen() -> Iterator[Show]:
     """Show nothing, for `--json`."""
     yield lambda state: None  # noqa: ARG005
+
+
+def _short(fingerprint: str) -> str:
+    """Cut the hash of the prompt in a fingerprint; its beginning tells prompts apart."""
+    return " | ".join(part[:12] if len(part) == 64 else part for part in fingerprint.split(" | "))
+
+
+_SAID = {
+    "refuse": "Refused: the agent was not run.",
+    "exit": "Stopped mid-run: no answer.",
+    "withhold": "No answer.",
+    "deliver": "Delivered.",
+}
+_WHY = {
+    "other-agent": "The monitor was fitted on another agent's runs, so it can't judge this one.",
+    "other-schema": "The monitor was fitted on a database with another schema.",
+    "other-clock": "The monitor was fitted on a database with another current time.",
+    "missing-telemetry": "The monitor reads log-probabilities, and the endpoint gave none.",
+    "monitor-error": "The monitor failed.",
+}
+
+
+def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Say how an asked question ended, and show the answer if it is delivered.
+
+    Args:
+        document: what `sentinel ask --json` prints.
+    """
+    answer = document["answer"]
+    delivered = answer["delivered"]
+    yield Text()
+    if answer["status"] == "unavailable":
+        yield Text(_WHY[answer["reason"]], style="yellow")
+        if answer["reason"] == "other-agent":
+            yield Text(f"  its agent: {_short(document['monitor_agent'])}", style="dim")
+            yield Text(f"  this one:  {_short(document['agent'])}", style="dim")
+        if delivered:
+            yield Text("NOT JUDGED; shown because of --on-unavailable deliver.", style="bold red")
+        else:
+            yield Text("To run the agent unjudged: --on-unavailable deliver", style="yellow")
+    yield Text(_SAID[answer["decision"]], style="bold green" if delivered else "bold red")
+    result = document["result"]
+    if result is None:
+        return
+    if answer["confidence"] is not None:
+        yield Text(f"Chance that it is right, by the monitor: {answer['confidence']:.2f}")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in result["columns"]:
+        table.add_column(Text(column), overflow="fold")
+    for cells in result["rows"][:_ROWS_SHOWN]:
+        table.add_row(*(Text("NULL" if cell is None else str(cell)) for cell in cells))
+    yield table
+    if len(result["rows"]) > _ROWS_SHOWN or result["truncated"]:
+        yield Text(f"… the first {_ROWS_SHOWN} rows; --json gives more", style="dim")
