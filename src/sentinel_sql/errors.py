@@ -9,8 +9,7 @@
     │   └── BundleError                       a saved monitor
     ├── DatabaseError                 exit 3  a database can't be opened or read
     ├── EndpointError                 exit 4  a model endpoint is down, refuses or answers nonsense
-    ├── CannotFitError                exit 5  too little or one-sided data to fit a monitor honestly
-    └── MissingExtraError             exit 6  an optional part isn't installed
+    └── CannotFitError                exit 5  too little or one-sided data to fit a monitor honestly
 
 A message is one line: what is wrong, with which thing, and what to do. It never quotes a row
 of data. Exit code 0 is success and 130 an interruption by the user; nothing collected is lost.
@@ -77,9 +76,3 @@ class CannotFitError(SentinelError):
     """The data are too few or one-sided for an honest monitor."""
 
     exit_code = 5
-
-
-class MissingExtraError(SentinelError):
-    """An optional part isn't installed; the message gives the command that installs it."""
-
-    exit_code = 6

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: sentinel doctor --database mimic_iv.sqlite --base-url http://127.0.0.1:8000/v1"
 
 LIBRARIES = ("numpy", "pydantic", "rich", "scikit-learn", "sqlglot", "typer")
-EXTRAS = {"agent": ("openai",)}
 
-Standing = Literal["ok", "missing", "broken"]
+Standing = Literal["ok", "broken"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One thing that was looked at. `missing` is an optional part that isn't there."""
+    """One thing that was looked at."""
 
     name: str
     standing: Standing
@@ -51,7 +50,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check this installation, and a database, a bundle or an endpoint if you name one."""
-    findings = [_python(), _sqlite(), *_libraries(), *_extras()]
+    findings = [_python(), _sqlite(), *_libraries()]
     if database is not None:
         findings.append(_database(database, clock))
     if monitor is not None:
@@ -85,18 +84,6 @@ def _libraries() -> Iterator[Finding]:
             yield Finding(
                 name=library, standing="broken", detail="not installed: pip install sentinel-sql"
             )
-
-
-def _extras() -> Iterator[Finding]:
-    from importlib.util import find_spec
-
-    for extra, modules in EXTRAS.items():
-        absent = [module for module in modules if find_spec(module) is None]
-        yield Finding(
-            name=f"extra: {extra}",
-            standing="missing" if absent else "ok",
-            detail=f"pip install 'sentinel-sql[{extra}]'" if absent else ", ".join(modules),
-        )
 
 
 def _database(path: Path, clock: str | None) -> Finding:
@@ -133,7 +120,7 @@ def _endpoint(base_url: str) -> Finding:
 def _table(findings: list[Finding]) -> RenderableType:
     from rich.table import Table
 
-    marks = {"ok": "[green]ok[/]", "missing": "[yellow]optional[/]", "broken": "[red]broken[/]"}
+    marks = {"ok": "[green]ok[/]", "broken": "[red]broken[/]"}
     table = Table(box=None, pad_edge=False)
     table.add_column("what", no_wrap=True)
     table.add_column("is")
