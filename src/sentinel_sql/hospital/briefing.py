@@ -2,16 +2,15 @@
 
 NOTES = """\
 - All text is stored in lower case. Stored names differ from what people say: look a name up by one
-  telling word of it; if nothing is found, by another or a shorter word.
+  telling word of it. Care units, too: see icustays.first_careunit and transfers.careunit.
 - Names of diagnoses and procedures: d_icd_diagnoses.long_title and d_icd_procedures.long_title, by
   icd_code. Names of lab tests: d_labitems.label, by itemid. Names of vital signs, inputs and
-  outputs: d_items.label, by itemid. Names of drugs: prescriptions.drug, no join. Germs are in
-  microbiologyevents.org_name, units of the hospital in icustays and transfers.
-- gender, dob and dod (date of death) are in patients; age, insurance, admission and discharge
-  locations in admissions. An admission that goes on has no dischtime, a stay no outtime (NULL).
+  outputs: d_items.label, by itemid. Names of drugs: prescriptions.drug, no join.
+- gender, dob and dod (date of death) are in patients; age, insurance and locations in admissions.
 - cost.event_type is the name of a table, cost.event_id a row_id in it.
-- Days between two times: julianday(later) - julianday(earlier).
-- Four of five questions can be answered. After an error or an empty look-up, try another way.
+- An admission or a stay that goes on has no dischtime or outtime (NULL).
+- "How many patients" means COUNT(DISTINCT subject_id); orders, events and stays count by rows.
+- Four of five questions can be answered: after an error or an empty look-up try another way.
 """
 
 EXAMPLES = (
@@ -24,12 +23,8 @@ THOUGHT: Patients, not orders: count each once.
 FINAL_SQL: SELECT COUNT(DISTINCT subject_id) FROM prescriptions \
 WHERE drug = 'ibuprofen suspension'""",
     """\
-QUESTION: which surgeon operated on patient 10002?
-THOUGHT: No table and no column names a surgeon.
-FINAL: null""",
-    """\
-QUESTION: highest serum magnesium of patient 10001 in 2099
-THOUGHT: Lab names are in d_labitems; look by one word.
+QUESTION: highest magnesium of patient 10001 in 2099
+THOUGHT: Lab names are in d_labitems; look first.
 SQL: SELECT itemid, label FROM d_labitems WHERE label LIKE '%magnesium%'
 RESULT: 1 rows x 2 cols; sample [['50960', 'magnesium, serum']]
 THOUGHT: The highest value, in that year.
@@ -40,16 +35,12 @@ QUESTION: how many icu stays began in march 2098?
 THOUGHT: icustays has intime; compare year and month.
 FINAL_SQL: SELECT COUNT(*) FROM icustays WHERE strftime('%Y-%m', intime) = '2098-03'""",
     """\
-QUESTION: average age in admissions with the diagnosis gouty arthritis
+QUESTION: how many admissions carried the diagnosis gout?
 THOUGHT: Diagnosis names are in d_icd_diagnoses; look first.
-SQL: SELECT icd_code, long_title FROM d_icd_diagnoses WHERE long_title LIKE '%gouty arthritis%'
-RESULT: empty (0 rows)
-THOUGHT: Look by a shorter word.
 SQL: SELECT icd_code, long_title FROM d_icd_diagnoses WHERE long_title LIKE '%gout%'
 RESULT: 1 rows x 2 cols; sample [['m109', 'gout, unspecified']]
-THOUGHT: age is in admissions, codes in diagnoses_icd.
-FINAL_SQL: SELECT AVG(age) FROM admissions WHERE hadm_id IN \
-(SELECT hadm_id FROM diagnoses_icd WHERE icd_code = 'm109')""",
+THOUGHT: Count the admissions with that code.
+FINAL_SQL: SELECT COUNT(DISTINCT hadm_id) FROM diagnoses_icd WHERE icd_code = 'm109'""",
     """\
 QUESTION: how many women died?
 THOUGHT: Count the deaths of women.
@@ -58,19 +49,18 @@ RESULT: ERROR: no such column: gender
 THOUGHT: gender and dod are in patients.
 FINAL_SQL: SELECT COUNT(*) FROM patients WHERE gender = 'f' AND dod IS NOT NULL""",
     """\
-QUESTION: when was the respiratory rate last charted in icu stay 30007?
+QUESTION: which surgeon operated on patient 10002?
+THOUGHT: No table and no column names a surgeon.
+FINAL: null""",
+    """\
+QUESTION: mean respiratory rate in icu stay 30007
 THOUGHT: Vital signs are named in d_items; look first.
-SQL: SELECT itemid, label FROM d_items WHERE label LIKE '%respiratory%'
+SQL: SELECT itemid, label FROM d_items WHERE label LIKE '%respiratory rate%'
 RESULT: 1 rows x 2 cols; sample [['220210', 'respiratory rate']]
-THOUGHT: The time, not the value.
-FINAL_SQL: SELECT MAX(charttime) FROM chartevents WHERE stay_id = 30007 AND itemid = 220210""",
+THOUGHT: Average of the charted values of that stay.
+FINAL_SQL: SELECT AVG(valuenum) FROM chartevents WHERE stay_id = 30007 AND itemid = 220210""",
     """\
-QUESTION: how long in days is an icu stay under workers compensation on average?
-THOUGHT: insurance is in admissions, times are in icustays.
-FINAL_SQL: SELECT AVG(julianday(outtime) - julianday(intime)) FROM icustays WHERE hadm_id IN \
-(SELECT hadm_id FROM admissions WHERE insurance = 'workers compensation')""",
-    """\
-QUESTION: number of output records of admission 20001
-THOUGHT: Each row of outputevents is one record.
-FINAL_SQL: SELECT COUNT(*) FROM outputevents WHERE hadm_id = 20001""",
+QUESTION: when was patient 10003 last discharged?
+THOUGHT: The latest dischtime of admissions.
+FINAL_SQL: SELECT MAX(dischtime) FROM admissions WHERE subject_id = 10003""",
 )
