@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -74,10 +73,9 @@ def say(text: str) -> None:
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """Write records as JSON Lines, readable by their owner only."""
-    with os.fdopen(
-        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-    ) as file:
-        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    from sentinel_sql.whole_file import write_whole
+
+    write_whole(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
 
 
 @contextmanager

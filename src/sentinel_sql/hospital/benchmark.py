@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -25,6 +24,7 @@ from sentinel_sql.hospital.generator import build_hospital
 from sentinel_sql.hospital.schema import DATABASE
 from sentinel_sql.hospital.template import AnswerableTemplate, Tier, UnanswerableTemplate
 from sentinel_sql.questions.record import Question
+from sentinel_sql.whole_file import write_whole
 
 __all__ = [
     "ANSWERABLE",
@@ -125,19 +125,18 @@ def write_questions(questions: Iterable[Question], path: Path | str) -> Path:
     question is unanswerable and its template is one of ours.
     """
     kinds = {template.name: template.kind for template in UNANSWERABLE}
-    path = Path(path)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as sink:
-        for question in questions:
-            line: dict[str, str | bool | None] = {
-                "id": question.id,
-                "question": question.text,
-                "answerable": question.answerable,
-                "gold_sql": question.gold_sql,
-                "template": question.template,
-                "database": question.database,
-            }
-            if question.template in kinds:
-                line["kind"] = kinds[question.template]
-            sink.write(json.dumps(line, ensure_ascii=False) + "\n")
-    return path
+    lines: list[str] = []
+    for question in questions:
+        line: dict[str, str | bool | None] = {
+            "id": question.id,
+            "question": question.text,
+            "answerable": question.answerable,
+            "gold_sql": question.gold_sql,
+            "template": question.template,
+            "database": question.database,
+        }
+        if question.template in kinds:
+            line["kind"] = kinds[question.template]
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    write_whole(path, "".join(lines))
+    return Path(path)

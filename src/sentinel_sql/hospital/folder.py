@@ -9,6 +9,7 @@ from typing import Self
 from sentinel_sql.errors import DatabaseError
 from sentinel_sql.hospital.benchmark import benchmark_questions, build_hospital, write_questions
 from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
+from sentinel_sql.whole_file import write_whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,8 +63,8 @@ class HospitalFolder:
         questions = benchmark_questions(made.database, seed=seed, size=size)
         try:
             write_questions(questions, made.questions)
-            made.notes.write_text(NOTES, encoding="utf-8")
-            made.examples.write_text("\n\n".join(EXAMPLES) + "\n", encoding="utf-8")
+            write_whole(made.notes, NOTES)
+            write_whole(made.examples, "\n\n".join(EXAMPLES) + "\n")
         except OSError as error:
             raise DatabaseError(
                 f"can't write the hospital to {folder} ({error.strerror}): check the folder"

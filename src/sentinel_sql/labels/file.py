@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -14,6 +12,7 @@ from pydantic import ValidationError
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.record import FORMAT, JudgeName, Label, LabelsHeader
 from sentinel_sql.schema import Schema
+from sentinel_sql.whole_file import write_whole
 
 _REMEDY = "make it again with `sentinel label`"
 
@@ -34,17 +33,9 @@ def write_labels(path: Path, header: LabelsHeader, labels: Iterable[Label]) -> N
             )
         seen.add(label.question_id)
         lines.append(json.dumps(label.model_dump()))
-    draft = None
     try:
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as sink:
-            sink.write("\n".join(lines) + "\n")
-            sink.flush()
-            os.fsync(sink.fileno())
-        os.replace(draft, path)
+        write_whole(path, "\n".join(lines) + "\n")
     except OSError as error:
-        if draft is not None:
-            Path(draft).unlink(missing_ok=True)
         raise LabelsError(
             f"{path} can't be written ({error.strerror}): name another place for the labels"
         ) from error

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Any, Literal, Self, get_args
 from sentinel_sql.errors import PoolsError
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.questions.templates import templates_of
+from sentinel_sql.whole_file import write_whole
 
 FORMAT = "sentinel-pools/1"
 
@@ -122,17 +121,9 @@ class Pools:
             PoolsError: the file can't be written.
         """
         text = json.dumps({**self._content(), "sha256": self.sha256}, indent=1) + "\n"
-        handle, temporary = None, None
         try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            with os.fdopen(handle, "w", encoding="utf-8") as sink:
-                sink.write(text)
-                sink.flush()
-                os.fsync(sink.fileno())
-            os.replace(temporary, path)
+            write_whole(path, text)
         except OSError as error:
-            if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
             raise PoolsError(
                 f"{path} can't be written ({error.strerror}): name another place for the manifest"
             ) from error

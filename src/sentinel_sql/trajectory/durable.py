@@ -92,27 +92,6 @@ def mend_tail(file: Path, is_whole: Callable[[bytes], bool], *, torn: Path) -> i
     return moved
 
 
-def write_whole(file: Path, data: bytes) -> None:
-    """Write a small file, 0600, so that it is either whole or absent."""
-    draft = file.with_suffix(".draft")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        append(descriptor, data)
-    finally:
-        os.close(descriptor)
-    draft.replace(file)
-    sync_folder(file.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make sure that files made in a folder are found there after a crash."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _start_of_unfinished_line(lines: IO[bytes]) -> int:
     """Return the offset after the last newline: the file's length if no line is unfinished."""
     block = 1 << 16

@@ -26,6 +26,7 @@ from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory import durable
 from sentinel_sql.trajectory.codec import decode, encode
 from sentinel_sql.trajectory.record import AgentInfo, Record, Trajectory
+from sentinel_sql.whole_file import sync_folder, write_whole
 
 RECORDS = "trajectories.jsonl"
 MANIFEST = "store.json"
@@ -310,7 +311,7 @@ def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifes
                 "are; restore the manifest, or use another folder"
             )
         data = json.dumps(asked.model_dump(), indent=2).encode() + b"\n"
-        durable.write_whole(folder / MANIFEST, data)
+        write_whole(folder / MANIFEST, data)
         return asked
     if asked is None:
         return there
@@ -338,7 +339,7 @@ def _mended(folder: Path) -> int:
     file = folder / RECORDS
     if not file.exists():
         os.close(durable.open_to_append(file))
-        durable.sync_folder(folder)
+        sync_folder(folder)
         return 0
     if _is_gzip(file):
         raise StoreError(f"{file}: is gzip, so nothing can be added; unpack it first")

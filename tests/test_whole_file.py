@@ -1,0 +1,37 @@
+"""A file appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from sentinel_sql.whole_file import write_whole
+
+
+def test_a_file_is_what_was_written_and_its_owners_only(tmp_path: Path) -> None:
+    for content, stored in (("é\r\n", "é\r\n".encode()), (b"\x00\xff", b"\x00\xff"), ("", b"")):
+        write_whole(tmp_path / "f", content)
+        assert (tmp_path / "f").read_bytes() == stored
+        assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_failure_leaves_the_old_file_and_no_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(tmp_path / "f", "old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            write_whole(tmp_path / "f", "new")
+    assert (tmp_path / "f").read_text() == "old"
+    assert os.listdir(tmp_path) == ["f"]
+    with pytest.raises(FileNotFoundError):
+        write_whole(tmp_path / "absent" / "f", "x")
