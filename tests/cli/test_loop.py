@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,32 @@ def test_answers_are_judged_at_the_clock_of_their_runs(
     assert call.code == 0, call.err
     header = json.loads((tmp_path / "labels.jsonl").read_text().splitlines()[0])
     assert header["clock"] == CLOCK
+
+
+def test_a_database_of_another_schema_is_refused_and_another_name_is_told(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    renamed, other = tmp_path / "renamed.sqlite", tmp_path / "other.sqlite"
+    renamed.write_bytes(Path(fitted.database).read_bytes())
+    with closing(sqlite3.connect(other)) as made:
+        made.execute("CREATE TABLE prescriptions (drug TEXT, starttime TEXT, hadm_id INT)")
+        made.commit()
+    for database, code, told in ((renamed, 0, "made over tiny"), (other, 2, "another schema")):
+        call = sentinel(
+            *("label", fitted.store, "--questions", fitted.questions, "--database", database),
+            *("--out", tmp_path / "labels.jsonl"),
+        )
+        assert (call.code, told in call.err) == (code, True), call.err
+
+
+def test_show_without_an_id_lists_the_runs(fitted: Project, sentinel: Sentinel) -> None:
+    listed = sentinel("show", fitted.store, "--json").document["runs"]
+    assert [run["id"] for run in listed] == [
+        run.question.id for run in read_trajectories(fitted.store)
+    ]
+    assert sentinel("show", fitted.store).code == 0
+    call = sentinel("show", fitted.store, listed[0]["id"])
+    assert (call.code, "--monitor" in call.err) == (2, True)
 
 
 def test_a_limit_leaves_gaps_and_says_so(

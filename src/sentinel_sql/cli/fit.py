@@ -50,6 +50,7 @@ def fit(
         "agent": made.agent,
         "head": made.estimators.head.name,
         "delivery": made.estimators.delivery.name,
+        "needs_telemetry": sorted(made.estimators.delivery.telemetry),
         "thresholds": dict(made.thresholds),
         "facts": dict(made.facts),
     }
@@ -70,6 +71,9 @@ def _told(made: Monitor, out: Path) -> Mapping[str, object]:
         "delivery by": estimators.delivery.name,
         "AUROC, train (out of fold)": made.facts["train_auroc_out_of_fold"],
         "AUROC, calibration": made.facts["calibration_auroc"],
+        "a live run needs": "token log-probabilities and entropies"
+        if estimators.delivery.telemetry
+        else None,
         "gate θ": "none" if frozen.gate.theta is None else f"{frozen.gate.theta:.4g}",
         "": frozen.gate.why,
         "early stop s": {

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sentinel_sql.cli.options import DatabasePath, Mode, Store
-from sentinel_sql.cli.output import AsJson, emit, facts, progress
+from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
+
+if TYPE_CHECKING:
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.trajectory.record import Trajectory
 
 
 class Judge(StrEnum):
@@ -60,7 +65,27 @@ def label(
     if clock is None and len(clocks) == 1:
         clock = clocks.pop()  # an answer is judged at the time at which it was given
     with SqliteDatabase.open(database, clock=clock) as opened, progress("runs") as advance:
+        _check_database(opened, store, runs)
         made = label_runs(runs, asked, opened, judge.value, mode, on_progress=advance)
     write_labels(out, made.header, made.labels)
     document = {**made.to_json(), "out": str(out)}
     emit(document, as_json=as_json, tables=lambda: [facts("Labels", document)])
+
+
+def _check_database(opened: SqliteDatabase, store: Path, runs: Sequence[Trajectory]) -> None:
+    """Refuse a database of another schema than the store's; speak up where the name differs."""
+    from sentinel_sql.errors import LabelsError
+    from sentinel_sql.trajectory.store import read_manifest
+
+    manifest = read_manifest(store)
+    if manifest is not None and manifest.schema_sha256 not in (None, opened.schema.sha256):
+        raise LabelsError(
+            f"the runs in {store} were made over a database of another schema than "
+            f"{opened.name}'s: name the one that they were made over with --database"
+        )
+    names = {run.question.database for run in runs} - {None, opened.name}
+    if names:
+        say(
+            f"sentinel: the runs were made over {', '.join(sorted(map(str, names)))} and are "
+            f"judged over {opened.name}: the labels hold only if the content is the same"
+        )

@@ -23,8 +23,8 @@ INTRODUCTION = """\
 
 Made from `sentinel --help` by `make docs`; don't edit it by hand.
 
-Every verb takes `--json`: one JSON document on stdout, all else on stderr. Set `SENTINEL_DEBUG=1`
-to see the whole trace of a failure.
+Every verb takes `--json`: where it succeeds, one JSON document on stdout, and all else on stderr.
+Set `SENTINEL_DEBUG=1` to see the whole trace of a failure.
 """
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.options import MonitorFolder, Store
+from sentinel_sql.cli.options import Store
 from sentinel_sql.cli.output import AsJson, emit
 
 if TYPE_CHECKING:
@@ -24,13 +24,57 @@ EXAMPLE = "Example: sentinel show runs/qwen b9bf51c5e3af21242ac2e487 --monitor m
 
 def show(
     store: Store,
-    question_id: Annotated[str, typer.Argument(metavar="QUESTION_ID")],
-    monitor: MonitorFolder,
+    question_id: Annotated[
+        str | None, typer.Argument(metavar="QUESTION_ID", help="Left out: the runs are listed.")
+    ] = None,
+    monitor: Annotated[
+        Path | None,
+        typer.Option("--monitor", metavar="DIR", help="A bundle made by `sentinel fit`."),
+    ] = None,
     stakes: Annotated[float, typer.Option(min=0.0, help="λ, what a wrong answer costs.")] = 1.0,
     early_stop: Annotated[bool, typer.Option(help="Also stop doomed runs mid-run.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one recorded run with its confidences by step, and where the monitor would stop it."""
+    if question_id is None:
+        _list(store, as_json=as_json)
+    elif monitor is None:
+        from sentinel_sql.errors import InputError
+
+        raise InputError("whose confidences? name a bundle with --monitor")
+    else:
+        _show(store, question_id, monitor, stakes=stakes, early_stop=early_stop, as_json=as_json)
+
+
+def _list(store: Path, *, as_json: bool) -> None:
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    runs = [
+        {
+            "id": run.question.id,
+            "outcome": run.outcome.kind,
+            "steps": len(run.steps),
+            "question": run.question.text,
+        }
+        for run in read_trajectories(store)
+    ]
+    emit({"runs": runs}, as_json=as_json, tables=lambda: [_runs_table(runs)])
+
+
+def _runs_table(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("id", "outcome", "steps", "question"):
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    for run in runs:
+        table.add_row(*map(str, run.values()))
+    return table
+
+
+def _show(
+    store: Path, question_id: str, monitor: Path, *, stakes: float, early_stop: bool, as_json: bool
+) -> None:
     from sentinel_sql.decision.policy import policy
     from sentinel_sql.decision.prefix_scores import PrefixScores
     from sentinel_sql.decision.thresholds import Thresholds
@@ -66,7 +110,9 @@ def _find(trajectories: Iterable[Trajectory], question_id: str, store: Path) -> 
     for trajectory in trajectories:
         if trajectory.question.id == question_id:
             return trajectory
-    raise StoreError(f"{store} holds no run of question {question_id!r}: check the id")
+    raise StoreError(
+        f"{store} holds no run of question {question_id!r}: `sentinel show {store}` lists its runs"
+    )
 
 
 def _states(trajectory: Trajectory, bundle: Monitor, rules: Policy) -> Iterator[State]:

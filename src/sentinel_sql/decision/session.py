@@ -12,8 +12,6 @@ from sentinel_sql.decision.observing import observed
 from sentinel_sql.decision.policy import Ending, Kind, Policy
 from sentinel_sql.decision.verdict import Answer, GuardReason, OnUnavailable, Unavailable, Verdict
 from sentinel_sql.errors import InputError
-from sentinel_sql.monitor.features import FEATURES
-from sentinel_sql.monitor.hybrid import INPUTS
 from sentinel_sql.monitor.session import Assessment, Monitor, MonitorSession
 from sentinel_sql.trajectory.record import (
     Action,
@@ -303,15 +301,8 @@ class GuardSession:
 
     def _lacks_telemetry(self) -> bool:
         """Tell whether the delivery estimator splits on telemetry that no step had."""
-        hybrid = self._monitor.estimators.delivery.hybrid
-        if hybrid is None:
-            return False
-        read = {INPUTS[column] for column in set(hybrid.column.tolist()) if column >= 0}
-        return any(
-            feature.family == "telemetry" and name.split("_")[0] not in self._telemetry
-            for name, feature in FEATURES.items()
-            if name in read
-        )
+        needed = self._monitor.estimators.delivery.telemetry
+        return any(name.split("_")[0] not in self._telemetry for name in needed)
 
 
 def _telemetry(

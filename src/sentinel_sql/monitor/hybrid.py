@@ -137,6 +137,15 @@ class Delivery:
         """`head` or `hybrid`."""
         return "head" if self.hybrid is None else "hybrid"
 
+    @property
+    def telemetry(self) -> frozenset[str]:
+        """Names of the token-telemetry features that it splits on; a live run must have them."""
+        columns = () if self.hybrid is None else set(self.hybrid.column.tolist())
+        read = {INPUTS[column] for column in columns if column >= 0}
+        return frozenset(
+            name for name in read & set(FEATURES) if FEATURES[name].family == "telemetry"
+        )
+
     def score(self, correctness: Floats, features: Floats) -> Floats:
         """Return raw delivery scores, shape (n,), of scores (n,) and features (n, 10)."""
         if self.hybrid is None:

@@ -308,5 +308,5 @@ def _require_classes(train: _Pool, calibration: _Pool) -> None:
             told = ", ".join(f"{count} {name}" for name, count in counts.items())
             raise CannotFitError(
                 f"the {pool} pool has too few runs of a kind ({told}; {FEWEST} of each are "
-                "needed): collect more runs, or make pools with other shares"
+                "needed): collect more runs"
             )

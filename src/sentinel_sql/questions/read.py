@@ -22,7 +22,7 @@ _GZIP = b"\x1f\x8b"
 _SQL = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 
 
-def read_questions(paths: Sequence[Path]) -> list[Question]:
+def read_questions(paths: Sequence[str | Path] | str | Path) -> list[Question]:
     """Read question files, in the order given.
 
     What a file is, its content says, not its name; gzip is undone. EHRSQL-2024's `data.json`
@@ -30,7 +30,7 @@ def read_questions(paths: Sequence[Path]) -> list[Question]:
     the folder it lies in; a folder that holds a `data.json` stands for it.
 
     Args:
-        paths: files or folders, at least one.
+        paths: files or folders, at least one; or a single one.
 
     Returns:
         The questions, with distinct ids.
@@ -39,9 +39,10 @@ def read_questions(paths: Sequence[Path]) -> list[Question]:
         QuestionsError: a file can't be read or understood, a question is incomplete, or two
             questions have one id.
     """
-    if not paths:
+    named = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    if not named:
         raise QuestionsError("no question file given: name at least one")
-    files = [_load(_data_file(path) if path.is_dir() else path) for path in paths]
+    files = [_load(_data_file(path) if path.is_dir() else path) for path in named]
     labels = _merged(file for file in files if file.kind == "labels")
     answers = _merged(file for file in files if file.kind == "answers")
     found: list[Question] = []
