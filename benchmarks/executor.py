@@ -73,6 +73,9 @@ def measure(shared: Path = SHARED) -> dict[str, float | int | str]:
             "queries_from": "EHRSQL-2024" if real else "generated",
             "overhead_ratio": overhead_ratio(path, queries),
             "runaway_ratio": runaway_ratio(path),
+            "overhead_required": 1.15,
+            "runaway_required": 1.2,
+            "huge_result_required_megabytes": 300,
             "longest_step_seconds": longest_step(path),
             "huge_result_megabytes": huge_result_megabytes(path),
         }

@@ -35,6 +35,32 @@ def test_planted_signals_are_found_on_runs_never_seen() -> None:
     assert monitor.facts["train_auroc_out_of_fold"]["correctness"] > 0.9
 
 
+def test_the_hybrid_learns_from_scores_of_runs_that_the_head_never_saw(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sklearn.metrics import roc_auc_score
+
+    from sentinel_sql.pipeline import fit as fit_module
+
+    # On labels that mean nothing a head still ranks its own training runs almost perfectly.
+    shuffled = dict(LABELS)
+    judged = [name for name, label in LABELS.items() if label.correct is not None]
+    verdicts = np.random.default_rng(3).permutation([LABELS[n].correct is True for n in judged])
+    for name, verdict in zip(judged, verdicts.tolist(), strict=True):
+        if LABELS[name].answerable:
+            shuffled[name] = LABELS[name].model_copy(update={"correct": verdict})
+    seen: list[float] = []
+    honest = fit_module.fit_hybrid
+
+    def spy(inputs: np.ndarray, correct: np.ndarray, *, seed: int) -> object:
+        seen.append(float(roc_auc_score(correct, inputs[:, 0])))
+        return honest(inputs, correct, seed=seed)
+
+    monkeypatch.setattr(fit_module, "fit_hybrid", spy)
+    fit(MADE, POOLS, shuffled, HEADER)
+    assert 0.2 < seen[0] < 0.8
+
+
 def test_equal_seeds_give_equal_monitors_and_heldout_runs_change_nothing() -> None:
     first = fit(MADE, POOLS, LABELS, HEADER)
     without = [run for run in MADE if POOLS.pool_of(run.question.id) != "heldout"]
