@@ -219,3 +219,14 @@ def test_every_recorded_reply_is_read_as_its_own_harness_read_it(shared_data: Pa
             assert (action.sql or "").split() == (step.sql or "").split()
             compared += 1
     assert compared == 843
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["\n", " ", "\n \n", "SQL: SELECT 1;", "with a (\n", "<think>", "FINAL: null ", "(", "```\n"],
+)
+def test_a_reply_that_repeats_itself_for_ever_is_read_in_time_linear_in_it(piece: str) -> None:
+    text = piece * (400_000 // len(piece))
+    started = time.process_time()
+    parse_reply(text)
+    assert time.process_time() - started < 15  # what is quadratic takes minutes

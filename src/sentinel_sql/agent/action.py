@@ -27,7 +27,7 @@ class Action:
     best_so_far: str | None = None
 
 
-_THINK = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 # Markdown that small models put around a tag: bullets, headings, quotes, bold, numbers, fences.
 _BEFORE = (
@@ -61,7 +61,8 @@ _NULL = re.compile(
 _FENCE = re.compile(r"^[ \t]*```[ \t]*\w*[ \t]*$", re.MULTILINE)
 # SELECT alone tells little in prose ("Select the patients…"), so capitals or all-lower only.
 _BARE_SQL = re.compile(
-    r"^[ \t`]*(?=(?:SELECT|select)\s|(?:WITH|with)\s+(?:(?i:RECURSIVE)\s+)?\w+\s*(?:\([^)]*\)\s*)?"
+    r"^[ \t`]*(?=(?:SELECT|select)\s|(?:WITH|with)\s+(?:(?i:RECURSIVE)\s+)?\w+\s*"
+    r"(?:\([^)]{0,1000}\)\s*)?"
     r"(?i:AS)\s*(?:(?i:NOT\s+)?(?i:MATERIALIZED)\s*)?\()",
     re.MULTILINE,
 )
@@ -80,8 +81,12 @@ def parse_reply(text: str) -> Action:
     thought_parts: list[str] = []
     position = 0
     in_thought = True
+    at_line = _TAG.search(text)
     while True:
-        tag = _next_tag(text, position)
+        if at_line is not None and at_line.start() < position:
+            at_line = _TAG.search(text, position)
+        # within a line, where it can't be prose
+        tag = _INLINE.search(text, position, at_line.start() if at_line else len(text)) or at_line
         before = text[position : tag.start() if tag else len(text)]
         if kind is None and in_thought:
             thought_parts.append(before)
@@ -112,12 +117,6 @@ def parse_reply(text: str) -> Action:
     if kind is None:
         return _untagged(text, best)
     return Action(kind=kind, thought=_tidy(thought_parts), sql=sql, best_so_far=best)
-
-
-def _next_tag(text: str, position: int) -> re.Match[str] | None:
-    """Return the next tag: at the start of a line, or within one where it can't be prose."""
-    tag = _TAG.search(text, position)
-    return _INLINE.search(text, position, tag.start() if tag else len(text)) or tag
 
 
 def _untagged(text: str, best: str | None) -> Action:
