@@ -14,7 +14,7 @@ import pytest
 from sentinel_sql.agent import endpoint as endpoint_module
 from sentinel_sql.agent.model import Message
 from sentinel_sql.agent.openai import OpenAIModel, list_models
-from sentinel_sql.errors import EndpointError
+from sentinel_sql.errors import EndpointError, InputError
 from sentinel_sql.testing import ScriptedEndpoint
 
 CHAT: list[Message] = [{"role": "user", "content": "how many got heparin?"}]
@@ -196,6 +196,7 @@ def test_a_refusal_is_one_line_with_address_and_remedy(
     "body",
     [b"", b"<html>hello</html>", b"[]", b'{"choices": []}', b'{"choices": [{"message": null}]}',
      b'{"choices": [{"message": {"content": 5}}]}', b'{"choices": {"0": 1}}', b"\xff\xfe",
+     b"[" * 100_000,
      b'{"choices": [{"message": {"content": "heparin"}}], "usage": "heparin"}'],
 )  # fmt: skip
 def test_a_nonsense_answer_is_named_and_not_quoted(body: bytes) -> None:
@@ -333,3 +334,17 @@ def test_models_are_listed() -> None:
             list_models(endpoint.url)
         with pytest.raises(EndpointError, match="404"):
             list_models(endpoint.url)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), 1e300])
+def test_a_time_limit_that_can_not_be_kept_is_refused_at_once(seconds: float) -> None:
+    with pytest.raises(InputError, match="time limit"):
+        OpenAIModel(base_url="http://127.0.0.1:1/v1", model="m", timeout=seconds)
+
+
+@pytest.mark.parametrize("told", [-4, 10**400, 2.5, "7", None])
+def test_a_count_of_tokens_that_is_none_is_left_out(told: object) -> None:
+    answer = {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": told}}
+    fault = faults(json.dumps(answer).encode())
+    with ScriptedEndpoint(["x"], fault=fault) as endpoint, model(endpoint.url) as m:
+        assert m.complete(CHAT).prompt_tokens is None

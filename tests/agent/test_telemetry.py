@@ -54,3 +54,7 @@ def test_entropies_are_left_out_where_alternatives_are_missing() -> None:
 )
 def test_what_is_no_telemetry_is_none(content: list[Any]) -> None:
     assert read_tokens(content) is None
+
+
+def test_a_number_beyond_all_floats_is_no_telemetry() -> None:
+    assert read_tokens([token(-(10**400))]) is None

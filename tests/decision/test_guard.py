@@ -445,3 +445,23 @@ def test_failures_and_odd_results_are_told_apart() -> None:
 def test_failing_closed_is_the_default(monitor: Monitor) -> None:
     default: OnUnavailable = "withhold"
     assert Guard.over(monitor, stakes=1.0).on_unavailable == default
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_telemetry_that_is_no_number_is_an_input_error(monitor: Monitor, number: float) -> None:
+    with Guard.over(monitor, stakes=1.0).session("how many?") as session:
+        with pytest.raises(InputError, match="finite"):
+            session.observe(sql="SELECT 1", result=[(1,)], logprobs=[number])
+        session.observe(sql="SELECT 1", result=[(1,)], logprobs=[-0.5])
+
+
+@pytest.mark.parametrize(
+    "odd", [{"thought": 5}, {"sql": 5}, {"usage": {"prompt_tokens": -1}}, {"seconds": 5}]
+)
+def test_a_step_of_the_wrong_types_is_an_input_error_and_no_step(
+    monitor: Monitor, odd: dict[str, Any]
+) -> None:
+    with Guard.over(monitor, stakes=1.0).session("how many?") as session:
+        with pytest.raises(InputError, match=next(iter(odd))):
+            session.observe(**{"sql": "SELECT 1", "result": [(1,)], **odd})
+        assert session.observe(sql="SELECT 1", result=[(1,)]).t == 1

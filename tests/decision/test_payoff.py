@@ -76,7 +76,7 @@ def test_the_exact_bar_is_where_delivering_earns_as_much_as_withholding(
         assert (p > bar) == (gain > 0)
 
 
-@pytest.mark.parametrize("stakes", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("stakes", [-1.0, float("nan"), float("inf"), 1e308])
 def test_senseless_stakes_are_refused(stakes: float) -> None:
     with pytest.raises(InputError, match="stakes"):
         chow_bar(stakes)

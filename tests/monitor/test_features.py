@@ -78,3 +78,17 @@ def test_without_a_schema_the_schema_features_stay_neutral() -> None:
 def test_a_query_that_is_sent_again_counts_again() -> None:
     again = [make_step(index, sql="SELECT x FROM patients") for index in (1, 2, 3)]
     assert features(make_trajectory(steps=again).prefix(3), KEYS, CLOCK)["failed_refs"] == 3.0
+
+
+def test_telemetry_of_any_size_gives_finite_features() -> None:
+    odd = Telemetry(logprobs=(-1e308, -1e308, 1e308), entropies=(1e308, 1e308, -1e308))
+    never = Telemetry(logprobs=(-9999.0,), entropies=(0.0,))
+    told = [
+        features(make_trajectory(steps=[step]).prefix(1), KEYS, CLOCK)
+        for step in (
+            make_step(1).model_copy(update={"telemetry": odd}),
+            make_step(1).model_copy(update={"telemetry": never}),
+        )
+    ]
+    assert all(math.isfinite(value) for values in told for value in values.values())
+    assert told[1]["lp_min"] == -100.0

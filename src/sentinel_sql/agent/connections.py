@@ -57,7 +57,10 @@ class Answer:
             return from_json(self.body)
         except ValueError:
             # The quick parser refuses half a surrogate pair, as tokens cut inside a character are.
-            return json.loads(self.body)
+            try:
+                return json.loads(self.body)
+            except RecursionError as error:
+                raise ValueError("nested too deeply") from error
 
 
 class Connections:

@@ -11,13 +11,16 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 
 from sentinel_sql.agent.connections import LATE, Answer, Connections
-from sentinel_sql.errors import EndpointError
+from sentinel_sql.errors import EndpointError, InputError
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 LONGEST_ASKED_PAUSE = 120.0
 """Seconds between two tries: the first, the longest of ours, the longest an endpoint may ask for.
 All ours; each pause doubles the last and is shortened at random by up to a quarter."""
+
+LONGEST_TIMEOUT = 1_000_000.0
+"""Seconds that one try may be given; ours, some systems can't wait longer."""
 
 _ERROR_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,40}")
 
@@ -35,6 +38,7 @@ class Endpoint:
 
     Raises:
         EndpointError: `base_url` is no http(s) address, or the key no key.
+        InputError: the timeout is no time.
     """
 
     def __init__(self, *, base_url: str, api_key: str | None, timeout: float, retries: int) -> None:
@@ -43,6 +47,11 @@ class Endpoint:
             raise EndpointError(
                 "the API key holds characters that no key has; set OPENAI_API_KEY again",
                 for_every_call=True,
+            )
+        if not 0 < timeout <= LONGEST_TIMEOUT:
+            raise InputError(
+                f"a time limit of {timeout:g} s can't be kept: give one above 0 and up to "
+                f"{LONGEST_TIMEOUT:,.0f}"
             )
         self._connections = Connections(base_url, {"Authorization": f"Bearer {key}"})
         self.url = self._connections.url

@@ -34,6 +34,7 @@ class OpenAIModel:
 
     Raises:
         EndpointError: `base_url` is no http(s) address.
+        InputError: the timeout is no time.
     """
 
     def __init__(
@@ -151,4 +152,4 @@ def list_models(
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    return value if isinstance(value, int) and 0 <= value <= 2**53 else None

@@ -45,7 +45,7 @@ def read_tokens(
             alternatives = token.get("top_logprobs") or ()
             if alternatives:
                 entropies.append(entropy([_finite(one["logprob"]) for one in alternatives[:TOP]]))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
     if not logprobs:
         return None

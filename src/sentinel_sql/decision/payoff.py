@@ -6,7 +6,6 @@ equal to the last bit and ties are ties.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -19,6 +18,9 @@ from sentinel_sql.errors import InputError
 STAKES_OF_RECORD: tuple[float, ...] = (1.0, 4.0, 9.0)
 """Low, medium and high stakes (paper section 3.1)."""
 
+HIGHEST_STAKES = 1e12
+"""Ours: beyond, λ/(1+λ) soon is 1 to the last bit, and sums lose what a right answer earns."""
+
 Scaling = Literal["mean", "official"]
 """`mean`: RS(λ), the mean payoff, at most 1. `official`: 100 times that, as RS(N) is printed."""
 
@@ -27,10 +29,12 @@ def rational(stakes: float) -> Fraction:
     """Return the stakes λ as the decimal that is written: 0.1 is one tenth.
 
     Raises:
-        InputError: λ is negative, infinite or not a number.
+        InputError: λ is negative, too large or not a number.
     """
-    if not math.isfinite(stakes) or stakes < 0:
-        raise InputError(f"stakes of {stakes} make no sense: give a number of 0 or more")
+    if not 0 <= stakes <= HIGHEST_STAKES:
+        raise InputError(
+            f"stakes of {stakes} make no sense: give a number from 0 to {HIGHEST_STAKES:,.0f}"
+        )
     return Fraction(str(stakes))
 
 

@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from sentinel_sql.decision.observing import observed
 from sentinel_sql.decision.policy import Ending, Kind, Policy
 from sentinel_sql.decision.verdict import Answer, GuardReason, OnUnavailable, Unavailable, Verdict
@@ -206,16 +208,23 @@ class GuardSession:
         usage: Usage | None = None,
         seconds: Seconds | None = None,
     ) -> Step:
-        return Step(
-            index=self._steps + 1,
-            thought=thought,
-            action=action,
-            sql=sql,
-            observation=observation,
-            telemetry=telemetry,
-            usage=usage,
-            seconds=seconds,
-        )
+        try:
+            return Step(
+                index=self._steps + 1,
+                thought=thought,
+                action=action,
+                sql=sql,
+                observation=observation,
+                telemetry=telemetry,
+                usage=usage,
+                seconds=seconds,
+            )
+        except ValidationError as error:
+            field = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
+            raise InputError(
+                f"the step's {field} can't be read: thought and sql are text, usage and seconds "
+                "their records"
+            ) from error
 
     def _advance(self, step: Step, *, over: bool) -> None:
         if step.index != self._steps + 1:
@@ -310,4 +319,10 @@ def _telemetry(
 ) -> Telemetry | None:
     if logprobs is None and entropies is None:
         return None
-    return Telemetry(logprobs=tuple(logprobs or ()), entropies=tuple(entropies or ()))
+    try:
+        return Telemetry(logprobs=tuple(logprobs or ()), entropies=tuple(entropies or ()))
+    except ValidationError as error:
+        raise InputError(
+            "log-probabilities and entropies must be finite numbers, one a token: leave the others "
+            "out"
+        ) from error

@@ -6,6 +6,9 @@ import math
 
 from sentinel_sql.trajectory.record import Step
 
+FLOOR = -100.0
+"""Log-probabilities below count as this, ours: loggers write -9999 for "never"."""
+
 
 class TelemetryState:
     """Running means and extremes over steps."""
@@ -20,7 +23,8 @@ class TelemetryState:
         """Take in one more step."""
         if step.telemetry is None:
             return
-        logprobs, entropies = step.telemetry.logprobs, step.telemetry.entropies
+        logprobs = [min(max(logprob, FLOOR), 0.0) for logprob in step.telemetry.logprobs]
+        entropies = [min(max(entropy, 0.0), -FLOOR) for entropy in step.telemetry.entropies]
         if logprobs:
             self._logprob_means.append(math.fsum(logprobs) / len(logprobs))
             lowest = min(logprobs)

@@ -58,12 +58,16 @@ class AgentInfo(Record):
         )
 
 
+Count = Annotated[int, Field(ge=0, le=2**53)]
+"""How many: of what can be counted with floats, too, without an error."""
+
+
 class Observation(Record):
     """What the agent was shown after its action. `rows` and `columns` are counts."""
 
     kind: ObservationKind
-    rows: Annotated[int, Field(ge=0)] | None = None
-    columns: Annotated[int, Field(ge=0)] | None = None
+    rows: Count | None = None
+    columns: Count | None = None
     truncated: bool = False
     error: str | None = None
     text: str | None = None
@@ -72,8 +76,8 @@ class Observation(Record):
 class Usage(Record):
     """Tokens of one model call."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
 
 
 class Telemetry(Record):
