@@ -131,3 +131,9 @@ def test_another_major_version_is_refused_by_name(saved: Path) -> None:
 def test_a_folder_without_a_monitor_is_named(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="holds no monitor"):
         bundle.load(tmp_path / "nowhere")
+
+
+def test_a_manifest_that_nests_too_deep_is_damaged(saved: Path) -> None:
+    (saved / bundle.MANIFEST).write_text("[" * 100_000)
+    with pytest.raises(BundleError, match="damaged"):
+        bundle.load(saved)

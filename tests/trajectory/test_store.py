@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -432,3 +433,49 @@ def test_three_thousand_runs_are_read_in_a_second_of_processor_time(
     for _ in range(5):
         assert sum(1 for _ in read_trajectories(tmp_path / "runs.jsonl")) == 281
     assert 5 * 281 / (time.process_time() - started) > 3_000
+
+
+DEEP = b'{"x":' + b"[" * 100_000
+
+
+def test_a_line_that_nests_too_deep_is_damaged_in_a_file_and_torn_in_a_store(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "store", make_trajectory("a"))
+    records = tmp_path / "store" / "trajectories.jsonl"
+    (tmp_path / "file.jsonl").write_bytes(records.read_bytes() + DEEP + b"\n")
+    with pytest.raises(StoreError, match="line 2"):
+        ids(tmp_path / "file.jsonl")
+    with records.open("ab") as file:
+        file.write(DEEP)
+    assert ids(tmp_path / "store") == ["a"]
+    with TrajectoryStore.open(tmp_path / "store") as store:
+        assert store.set_aside == len(DEEP)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pipe_is_read_like_a_file(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    data = pack(b"".join(map(encode, (make_trajectory("a"), make_trajectory("b")))))
+    feeder = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
+    feeder.start()
+    assert ids(pipe) == ["a", "b"]
+    feeder.join(10)
+
+
+def test_an_id_that_could_not_be_written_as_it_is_is_refused(tmp_path: Path) -> None:
+    with TrajectoryStore.open(tmp_path, manifest=MANIFEST) as store:
+        for name in ("a\ud800", "a\ud801"):
+            with pytest.raises(StoreError, match="surrogate"):
+                store.append(make_trajectory(name))
+        store.append(make_trajectory("b"))
+    assert ids(tmp_path) == ["b"]
+
+
+@pytest.mark.parametrize("count", [-1, 2**53 + 1, 10**400])
+def test_a_count_that_no_float_holds_is_refused_by_its_field(count: int) -> None:
+    line = json.loads(encode(make_trajectory(steps=[make_step(1)])))
+    line["steps"][0]["usage"] = {"completion_tokens": count}
+    with pytest.raises(StoreError, match=r"usage\.completion_tokens"):
+        decode(json.dumps(line).encode(), where="here")

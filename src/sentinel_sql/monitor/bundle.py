@@ -16,6 +16,7 @@ import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def save(monitor: Monitor, folder: str | Path) -> None:
         BundleError: the folder holds something else than a bundle, or can't be written.
     """
     folder = Path(folder)
-    if folder.exists() and not (folder / MANIFEST).is_file() and any(_listed(folder)):
+    if os.path.exists(folder) and not (folder / MANIFEST).is_file() and any(_listed(folder)):
         raise BundleError(f"{folder} isn't empty and holds no monitor: choose another folder")
     staged: Path | None = None
     try:
@@ -122,6 +123,7 @@ def load(folder: str | Path) -> Monitor:
         IndexError,
         EOFError,
         zipfile.BadZipFile,
+        zlib.error,
     ) as error:
         raise BundleError(f"the monitor in {folder} is damaged: {_AGAIN}") from error
 
@@ -202,7 +204,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_bytes())
     except OSError as error:
         raise BundleError(f"{folder} holds no monitor: {MANIFEST}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BundleError(f"{path} is damaged: it isn't JSON; {_AGAIN}") from error
     stated = manifest.get("format") if isinstance(manifest, dict) else None
     if stated != FORMAT:

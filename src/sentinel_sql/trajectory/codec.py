@@ -46,7 +46,7 @@ def decode(line: bytes, *, where: str) -> Trajectory:
 def _fault(line: bytes, error: ValidationError) -> str:
     try:
         data: Any = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "not JSON; take the line out, or restore the file from a copy"
     stated = data.get("format") if isinstance(data, dict) else None
     if isinstance(stated, str) and stated != FORMAT and stated.startswith(f"{_FAMILY}/"):

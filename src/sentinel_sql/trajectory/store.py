@@ -15,7 +15,9 @@ import threading
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal, Self
@@ -59,7 +61,7 @@ def read_trajectories(path: str | Path) -> Iterator[Trajectory]:
             message names file, line and id, never the content.
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         file = path / RECORDS
         if not file.is_file():
             raise StoreError(
@@ -126,13 +128,24 @@ def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
         raise StoreError(f"{file}: {error.strerror or error}; check its rights") from error
 
 
-def _opened(file: Path) -> BinaryIO | gzip.GzipFile:
-    return gzip.open(file, "rb") if _is_gzip(file) else file.open("rb")
+@contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
+    """Open once and only read on, as a pipe allows no more."""
+    with file.open("rb") as lines:
+        if _starts_as_gzip(lines):
+            with gzip.open(lines) as unpacked:
+                yield unpacked
+        else:
+            yield lines
 
 
 def _is_gzip(file: Path) -> bool:
     with file.open("rb") as probe:
-        return probe.read(2) == b"\x1f\x8b"
+        return _starts_as_gzip(probe)
+
+
+def _starts_as_gzip(lines: BufferedReader) -> bool:
+    return lines.peek(2).startswith(b"\x1f\x8b")
 
 
 class TrajectoryStore:
@@ -220,6 +233,13 @@ class TrajectoryStore:
         theirs, ours = trajectory.agent.fingerprint, self.manifest.agent.fingerprint
         if theirs != ours:
             raise StoreError(_another_agent(self.folder, ours, theirs))
+        try:
+            trajectory.question.id.encode()
+        except UnicodeEncodeError as error:
+            raise StoreError(
+                f"{self.folder}: question id {trajectory.question.id!a} holds half a surrogate "
+                "pair, which can't be written; give it another id"
+            ) from error
         waiting = _Waiting(trajectory.question.id, encode(trajectory), Future())
         with self._guard:
             if self._closed:
