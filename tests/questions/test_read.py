@@ -182,7 +182,14 @@ BAD: list[tuple[str, object, str]] = [
     ("csv header only", "id,question\n", "no questions"),
     ("csv too many cells", "id,question\n1,a,b\n", "line 2 has more cells"),
     ("csv too few cells", "id,question\n1,a\n2\n", "line 3 has fewer cells"),
-    ("csv open quote", 'id,question\n1,"a\n', "no valid CSV"),
+    ("csv open quote", 'id,question\n1,"a\n', "line 2 is no valid CSV"),
+    ("csv column twice", "id,question,gold_sql,gold_sql\n1,a,,SELECT 1\n", "'gold_sql' twice"),
+    ("key twice", lines(OWN) + '{"id": "d", "id": "e", "question": "f"}', "line 4 has 'id' twice"),
+    ("label twice", '{"x": "SELECT 1", "x": "SELECT 2"}', "has 'x' twice"),
+    ("gold elsewhere", [{"id": "a", "question": "b", "query": "select 1"}], "SQL in 'query'"),
+    ("gold in csv elsewhere", "id,question,sql\n1,a,WITH x AS (SELECT 1)\n", "SQL in 'sql'"),
+    ("half a character in id", '{"id": "a\\ud800", "question": "b"}', "half a surrogate"),
+    ("half a character", '{"id": "a", "question": "b\\ud800"}', "half a surrogate"),
     ("prose", "Dear all,\nhere are the questions.\n", "no column 'id'"),
     ("twice", lines([OWN[0], OWN[0]]), "'a' stands twice"),
     ("twice with other content", table([OWN[0], {**OWN[1], "id": "a"}]), "'a' stands twice"),
@@ -253,3 +260,17 @@ def test_the_real_files_hold_what_their_readme_says(shared_data: Path) -> None:
     assert not any(q.template for q in train)
     assert all(q.template for q in v1)
     assert {q.answerable for q in valid if q.template} == {True}
+
+
+def test_notes_that_begin_like_sql_are_no_gold(tmp_path: Path) -> None:
+    records = [
+        {"id": "a", "question": "b", "note": "with care"},
+        {"id": "c", "question": "d", "predicted": "SELECT 1", "answerable": False},
+    ]
+    questions = read_questions([put(tmp_path / "q.jsonl", lines(records))])
+    assert not any(question.answerable for question in questions)
+
+
+def test_a_name_that_no_file_can_have_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(QuestionsError, match="can't be read"):
+        read_questions([tmp_path / ("x" * 300)])

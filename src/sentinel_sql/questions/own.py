@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ NO_GOLD = frozenset({"", "null", "nan", "none"})
 
 NO_TEMPLATE = frozenset({"", "-", "null", "nan", "none"})
 
+_SQL = re.compile(r"\s*(?:select\b|with\b.+\bas\s*\()", re.IGNORECASE | re.DOTALL)
+
 _TRUTH: Mapping[object, bool] = {
     "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False,
 }  # fmt: skip
@@ -44,6 +47,8 @@ def own_question(record: Mapping[str, Any], where: str) -> Question:
                 f"{where} has no column {column!r}: own questions need 'id' and 'question', and "
                 "'gold_sql' where answerable"
             )
+    if record.get("gold_sql") is None and record.get("answerable") is None:
+        _refuse_gold_elsewhere(record, where)
     gold = gold_or_none(record.get("gold_sql"), where)
     answerable = _truth(record.get("answerable"), default=gold is not None, where=where)
     question_id = text_of(record, "id", where)
@@ -67,6 +72,16 @@ def own_question(record: Mapping[str, Any], where: str) -> Question:
         split=_optional(record, "split", where),
         database=_optional(record, "database", where),
     )
+
+
+def _refuse_gold_elsewhere(record: Mapping[str, Any], where: str) -> None:
+    """Refuse SQL under another name, which would make an answerable question unanswerable."""
+    for name, value in record.items():
+        if name not in COLUMNS and isinstance(value, str) and _SQL.match(value):
+            raise QuestionsError(
+                f"{where} has SQL in {name!r}, and gold SQL is read from 'gold_sql': rename it, or "
+                "say in 'answerable' that the question has no answer"
+            )
 
 
 def text_of(record: Mapping[str, Any], column: str, where: str) -> str:

@@ -6,16 +6,19 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sentinel_sql.errors import QuestionsError
 from sentinel_sql.questions.ehrsql import question_2024, v1_question
-from sentinel_sql.questions.own import own_question
+from sentinel_sql.questions.own import COLUMNS, own_question
 from sentinel_sql.questions.record import Question
 
 _GZIP = b"\x1f\x8b"
@@ -42,7 +45,7 @@ def read_questions(paths: Sequence[str | Path] | str | Path) -> list[Question]:
     named = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not named:
         raise QuestionsError("no question file given: name at least one")
-    files = [_load(_data_file(path) if path.is_dir() else path) for path in named]
+    files = [_load(_data_file(path) if os.path.isdir(path) else path) for path in named]
     labels = _merged(file for file in files if file.kind == "labels")
     answers = _merged(file for file in files if file.kind == "answers")
     found: list[Question] = []
@@ -50,6 +53,7 @@ def read_questions(paths: Sequence[str | Path] | str | Path) -> list[Question]:
     used: set[str] = set()
     for file in files:
         for question in _questions(file, labels, answers):
+            _refuse_half_characters(question, file.path)
             if question.id in seen:
                 places = " and ".join(dict.fromkeys([str(seen[question.id]), str(file.path)]))
                 raise QuestionsError(
@@ -110,7 +114,7 @@ def _load(path: Path) -> _File:
     if start not in "[{":
         return _File(path=path, kind="own", content=_csv_records(path, text))
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=partial(_object, str(path)))
     except RecursionError as error:
         raise QuestionsError(f"{path} is nested too deeply to hold questions") from error
     except ValueError as error:
@@ -167,7 +171,7 @@ def _json_lines(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
             continue
         where = f"{path}, line {number}"
         try:
-            record = json.loads(line)
+            record = json.loads(line, object_pairs_hook=partial(_object, where))
         except (ValueError, RecursionError) as error:
             raise QuestionsError(
                 f"{where} is no valid JSON: correct it, one object a line"
@@ -176,8 +180,18 @@ def _json_lines(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
     return records
 
 
+def _object(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object; JSON readers else keep the last of two values, and nobody is told."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        name = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise QuestionsError(f"{where} has {_shown(name)} twice in one object: keep one")
+    return found
+
+
 def _csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    rows = reader.reader  # knows the line also where a row can't be read
     records: list[tuple[str, Mapping[str, Any]]] = []
     try:
         header = reader.fieldnames or []
@@ -187,6 +201,9 @@ def _csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
                     f"{path} has no column {column!r} in its first line: own questions need "
                     "'id' and 'question', and 'gold_sql' where answerable, separated by commas"
                 )
+        for column in COLUMNS:
+            if header.count(column) > 1:
+                raise QuestionsError(f"{path} has the column {column!r} twice: keep one")
         for row in reader:
             where = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
@@ -197,7 +214,7 @@ def _csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
             records.append((where, row))
     except csv.Error as error:
         raise QuestionsError(
-            f"{path}, line {reader.line_num} is no valid CSV ({error}): correct its quotes"
+            f"{path}, line {rows.line_num} is no valid CSV ({error}): correct its quotes"
         ) from error
     if not records:
         raise QuestionsError(f"{path} holds a header but no questions: add rows")
@@ -233,6 +250,18 @@ def _merged(files: Iterable[_File]) -> Mapping[str, str]:
                     f"{_shown(key)}: name one of them"
                 )
     return merged
+
+
+def _refuse_half_characters(question: Question, path: Path) -> None:
+    try:
+        for text in astuple(question):
+            if isinstance(text, str):
+                text.encode()
+    except UnicodeEncodeError as error:
+        raise QuestionsError(
+            f"question {ascii(question.id)[:80]} in {path} holds half a surrogate pair, which is "
+            "no character: correct its text"
+        ) from error
 
 
 def _mapping(record: object, where: str) -> Mapping[str, Any]:
