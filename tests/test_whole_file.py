@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,22 @@ def test_a_failure_leaves_the_old_file_and_no_draft(
     assert os.listdir(tmp_path) == ["f"]
     with pytest.raises(FileNotFoundError):
         write_whole(tmp_path / "absent" / "f", "x")
+
+
+def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "f")
+    write_whole(tmp_path / "link", "x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "f").read_text() == "x"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write_whole(pipe, "x")
+    reader.join(10)
+    assert got == [b"x"]
+    assert pipe.is_fifo()

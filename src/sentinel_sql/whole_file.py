@@ -10,6 +10,8 @@ from pathlib import Path
 def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file, or leave what was there untouched; on return it is on the disk, mode 0600.
 
+    A link is followed; a pipe or a device is written to.
+
     Args:
         path: the file; its folder must exist.
         content: bytes, or text that is stored as UTF-8 without changing its line ends.
@@ -17,8 +19,11 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     Raises:
         OSError: it can't be written; nothing of it stays behind.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # a link stays a link
     data = content.encode() if isinstance(content, str) else content
+    if os.path.exists(path) and not (path.is_file() or path.is_dir()):
+        path.write_bytes(data)  # a pipe or a device takes what comes, and must not be replaced
+        return
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as sink:
