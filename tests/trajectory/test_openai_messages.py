@@ -357,3 +357,9 @@ def test_a_file_that_is_no_log_is_named(tmp_path: Path, data: bytes, told: str) 
     assert "heparin" not in str(caught.value)
     with pytest.raises(InputError, match="No such file"):
         read_records(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("calls", [5, True, "x", {"a": 1}, [5, "x", None]])
+def test_tool_calls_that_are_no_list_of_calls_are_none(calls: Any) -> None:
+    messages = [{"role": "user", "content": "q?"}, {"role": "assistant", "tool_calls": calls}]
+    assert read({"messages": messages}).trajectory.steps == ()

@@ -234,7 +234,11 @@ class _Reading:
     ) -> Iterator[tuple[str, Any, str | None]]:
         """Yield name, arguments and result of each call of one message."""
         listed = message.get("tool_calls")
-        calls = [call for call in listed if isinstance(call, dict)] if listed else []
+        calls = (
+            [call for call in listed if isinstance(call, dict)]
+            if isinstance(listed, list | tuple)
+            else []
+        )
         legacy = message.get("function_call")
         if isinstance(legacy, dict):
             calls.append({"function": legacy})
