@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sentinel_sql.errors import DatabaseError, InputError
-from sentinel_sql.hospital import schema
+from sentinel_sql.hospital import generator, schema
 from sentinel_sql.hospital.benchmark import build_hospital
 
 CLOCK = f"'{schema.CLOCK}'"
@@ -247,6 +247,18 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DatabaseError, match=r"file/h\.sqlite"):
         build_hospital(tmp_path / "file" / "h.sqlite", patients=1)
+
+
+def test_a_build_that_fails_leaves_no_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(generator, "_fill", broken)
+    with pytest.raises(DatabaseError, match="disk"):
+        build_hospital(tmp_path / "h.sqlite", patients=1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_executor_knows_the_clock(hospital_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from sentinel_sql.errors import DatabaseError, InputError
@@ -54,6 +55,8 @@ def build_hospital(path: Path | str, *, patients: int = 100, seed: int = 42) -> 
             connection.close()
         part.replace(path)
     except (OSError, sqlite3.Error) as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
         raise DatabaseError(
             f"can't write the hospital to {path}: {error}; check the folder"
         ) from None
