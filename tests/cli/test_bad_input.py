@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from command_project import Outcome, Project, Sentinel, made_up_questions, scripted_agent
+from sentinel_sql.database import sqlite as sqlite_module
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories
 
@@ -355,3 +356,23 @@ def test_no_error_quotes_a_row_of_data(fitted: Project, sentinel: Sentinel, tmp_
         call = sentinel(*fit(its))
         refused(call, 2, "line 4")
         assert secret not in call.err
+
+
+def collect(project: Project, url: str, store: Path, *options: object) -> tuple[object, ...]:
+    return (
+        *("collect", "--questions", project.questions, "--database", project.database),
+        *("--base-url", url, "--model", "scripted", "--store", store, *options),
+    )
+
+
+def test_a_store_is_resumed_at_the_clock_that_it_began_with(
+    project: Project, sentinel: Sentinel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store"
+    with ScriptedEndpoint(scripted_agent) as endpoint:
+        for number, now in enumerate(("2030-01-01 00:00:00", "2031-01-01 00:00:00"), 1):
+            monkeypatch.setattr(sqlite_module, "default_clock", lambda _, now=now: now)
+            call = sentinel(*collect(project, endpoint.url, store, "--limit", 1))
+            assert call.code == 0, call.err
+            assert len(list(read_trajectories(store))) == number
+    assert {run.question.clock for run in read_trajectories(store)} == {"2030-01-01 00:00:00"}

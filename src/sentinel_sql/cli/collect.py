@@ -23,7 +23,7 @@ from sentinel_sql.cli.agents import (
     notes_of,
     react_agent,
 )
-from sentinel_sql.cli.options import Clock, DatabasePath
+from sentinel_sql.cli.options import DatabasePath
 from sentinel_sql.cli.output import AsJson, emit, facts, say
 
 if TYPE_CHECKING:
@@ -64,7 +64,15 @@ def collect(
     timeout: Timeout = 120.0,
     retries: Retries = 4,
     commit_on_error: CommitOnError = False,
-    clock: Clock = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="The database's own current time, 'YYYY-MM-DD HH:MM:SS'. A store keeps that of "
+            "its first runs; in a new one, known databases have theirs and others take this "
+            "machine's time.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run the agent over questions and record every run; resumes where it stopped.
@@ -74,8 +82,12 @@ def collect(
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.pipeline.collect import collect as collect_runs
     from sentinel_sql.questions.read import read_questions
+    from sentinel_sql.trajectory.store import read_manifest
 
     asked = read_questions(questions)
+    kept = read_manifest(store)
+    if clock is None and kept is not None:
+        clock = kept.clock  # the machine's has gone on since
     with (
         SqliteDatabase.open(database, clock=clock) as opened,
         react_agent(
