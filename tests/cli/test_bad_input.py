@@ -338,6 +338,7 @@ def test_an_interrupt_is_exit_code_130_and_keeps_finished_runs(
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
+    assert b"interrupted; what was collected is kept" in err
     assert b"Traceback" not in err
     assert len(list(read_trajectories(store))) > 0
 
@@ -376,3 +377,96 @@ def test_a_store_is_resumed_at_the_clock_that_it_began_with(
             assert call.code == 0, call.err
             assert len(list(read_trajectories(store))) == number
     assert {run.question.clock for run in read_trajectories(store)} == {"2030-01-01 00:00:00"}
+
+
+@pytest.mark.parametrize("seconds", ["0", "inf", "nan", "1e300"])
+def test_a_senseless_time_limit_is_refused(
+    seconds: str, project: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    call = collect(project, "http://127.0.0.1:1/v1", tmp_path / "s", "--timeout", seconds)
+    refused(sentinel(*call), 2, "time limit")
+
+
+@pytest.mark.parametrize("verb", ["label", "fit", "evaluate", "check", "pools", "doctor"])
+def test_a_path_longer_than_any_is_a_path_that_can_not_be_used(
+    verb: str, fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    long = tmp_path / ("x" * 300)
+    calls: dict[str, tuple[tuple[object, ...], int]] = {
+        "label": (label(fitted, store=long), 2),
+        "fit": ((*fit(fitted)[:-1], long), 2),
+        "evaluate": (evaluate(fitted, monitor=long), 2),
+        "check": (("questions", "check", fitted.questions, "--database", long), 3),
+        "pools": (("questions", "pools", long, "--out", tmp_path / "p"), 2),
+        "doctor": (("doctor", "--database", long), 1),
+    }
+    arguments, code = calls[verb]
+    call = sentinel(*arguments)
+    assert call.code == code, call.err
+    assert "unexpected" not in call.err
+
+
+def shell(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script whose `sentinel` is this command."""
+    define = (
+        f'sentinel() {{ {sys.executable} -c "from sentinel_sql.cli.main import run; run()" "$@"; }}'
+    )
+    return subprocess.run(
+        ["/bin/bash", "-c", f"{define}\n{script}"],
+        capture_output=True,
+        text=True,
+        encoding="latin-1",
+        env={**os.environ, **environment},
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "end", ["| true", "| head -1", "--json | true", "--json >&-", ">&-", "2>&-", "--json >&- 2>&-"]
+)
+def test_nobody_listening_is_no_failure(end: str, fitted: Project) -> None:
+    ended = shell(
+        f"sentinel show {fitted.store} a-0 --monitor {fitted.monitor} {end}; "
+        "exit ${PIPESTATUS[0]}"
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_an_error_has_its_code_also_where_stderr_is_closed() -> None:
+    assert shell("sentinel fit gone --pools p --labels l --out o 2>&-").returncode == 2
+
+
+@pytest.mark.parametrize("json_wanted", [True, False])
+def test_a_terminal_without_greek_gets_all_that_it_can_show(
+    json_wanted: bool, fitted: Project, tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs.jsonl"
+    first = (Path(fitted.store) / "trajectories.jsonl").read_text().splitlines()[0]
+    run = json.loads(first)
+    run["question"]["text"] = "wie groß, λ?"
+    runs.write_text(json.dumps(run) + "\n")
+    options = "--json" if json_wanted else ""
+    ended = shell(
+        f"sentinel show {runs} {run['question']['id']} --monitor {fitted.monitor} {options}",
+        PYTHONIOENCODING="ascii",
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    if json_wanted:
+        assert json.loads(ended.stdout)["question"]["text"] == "wie groß, λ?"
+
+
+def test_a_width_of_nothing_hides_nothing(fitted: Project) -> None:
+    call = f"sentinel show {fitted.store} a-0 --monitor {fitted.monitor}"
+    assert shell(call, COLUMNS="0").stdout.strip() != ""
+
+
+def test_a_number_that_json_lacks_is_answered_in_words(fitted: Project, sentinel: Sentinel) -> None:
+    with ScriptedEndpoint(["FINAL_SQL: SELECT 9e999, -9e999, x'ff'"]) as endpoint:
+        call = sentinel(
+            *("ask", "how much?", "--database", fitted.database, "--monitor", fitted.monitor),
+            *("--base-url", endpoint.url, "--model", "scripted", "--clock", CLOCK, "--json"),
+            *("--stakes", 0, "--on-unavailable", "deliver"),
+        )
+    assert call.code == 0, call.err
+    assert call.document["result"]["rows"] == [["inf", "-inf", "ff"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -253,4 +254,6 @@ def _asked(
 
 
 def _cell(cell: object) -> object:
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return str(cell)  # JSON has no such number
     return cell.hex() if isinstance(cell, bytes) else cell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -28,6 +29,8 @@ EXIT_CODES = (
     "Exit codes: 0 success · 1 another failure · 2 an option, file or record can't be used · "
     "3 the database · 4 the model endpoint · 5 too little data to fit · 130 interrupted."
 )
+
+_INTERRUPTED = "interrupted; what was collected is kept"
 
 app = typer.Typer(
     name="sentinel",
@@ -77,18 +80,24 @@ def _root(
 def run() -> None:
     """Run the command; every failure is one line on stderr and a documented exit code."""
     debug = bool(os.environ.get("SENTINEL_DEBUG"))
+    _settle_output()
     try:
         app()
+    except SystemExit as end:
+        # typer and rich make bare exits of an interruption and of a reader that went away
+        if end.code == 130:
+            sys.exit(_fail(_INTERRUPTED, 130))
+        if isinstance(end.__context__, BrokenPipeError):
+            sys.exit(_reader_left())
+        raise
     except SentinelError as error:
         if debug:
             raise
         sys.exit(_fail(str(error), error.exit_code))
     except BrokenPipeError:
-        # The reader of our output went away (`sentinel … | head`): nothing is wrong here.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(_reader_left())
     except KeyboardInterrupt:
-        sys.exit(_fail("interrupted; what was collected is kept", 130))
+        sys.exit(_fail(_INTERRUPTED, 130))
     except OSError as error:
         if debug:
             raise
@@ -113,6 +122,24 @@ def run() -> None:
                 1,
             )
         )
+
+
+def _settle_output() -> None:
+    """Let no output be lost or fail for how the command was started."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif name == "stdout" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a λ where the terminal has none
+    if not os.environ.get("COLUMNS", "80").strip("0"):
+        del os.environ["COLUMNS"]  # unknown to whoever set it; rich would print nothing
+
+
+def _reader_left() -> int:
+    """Go on writing to nowhere: the reader of our output (`sentinel … | head`) has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
 
 
 def _fail(message: str, code: int) -> int:

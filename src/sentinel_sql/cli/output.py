@@ -29,8 +29,13 @@ def emit(
 ) -> None:
     """Print the outcome of a verb: the document, or the tables made for people."""
     if as_json:
-        json.dump(document, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-        sys.stdout.write("\n")
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        try:
+            text.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeEncodeError:
+            text = json.dumps(document, indent=2, allow_nan=False)
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()  # what can't be written shows now, while it can be told
         return
     from rich.console import Console
 
@@ -72,10 +77,21 @@ def say(text: str) -> None:
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write records as JSON Lines, readable by their owner only."""
+    """Write records as JSON Lines, readable by their owner only.
+
+    Raises:
+        InputError: the file can't be written.
+    """
+    from sentinel_sql.errors import InputError
     from sentinel_sql.whole_file import write_whole
 
-    write_whole(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+    lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+    try:
+        write_whole(path, "".join(lines))
+    except OSError as error:
+        raise InputError(
+            f"{path} can't be written ({error.strerror}): name another place"
+        ) from error
 
 
 @contextmanager

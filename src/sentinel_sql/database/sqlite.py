@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
@@ -72,8 +73,8 @@ class SqliteDatabase:
         path = Path(path)
         name = path.stem if name is None else name
         clock = default_clock(name) if clock is None else checked_clock(clock)
-        if not path.is_file():
-            what = "is a folder" if path.is_dir() else "isn't there"
+        if not os.path.isfile(path):
+            what = "is a folder" if os.path.isdir(path) else "isn't there"
             raise DatabaseError(f"database {path} {what}; give the path of a SQLite file")
         uri, schema = _first_look(path)
         if not schema.tables:
