@@ -14,7 +14,7 @@ from sentinel_sql.pipeline.demo import existing
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
-from sentinel_sql.testing import CLOCK, ScriptedEndpoint
+from sentinel_sql.testing import ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories
 
 
@@ -98,7 +98,7 @@ def test_a_users_own_database_takes_the_users_own_bundle(
     with ScriptedEndpoint(scripted_agent) as endpoint:
         ask = (
             *("ask", "how many orders of heparin are there", "--database", fitted.database),
-            *("--base-url", endpoint.url, "--model", "scripted", "--clock", CLOCK, "--json"),
+            *("--base-url", endpoint.url, "--model", "scripted", "--json"),
         )
         call = sentinel(*ask, "--monitor", fitted.monitor)
         bare = sentinel(*ask)

@@ -26,7 +26,6 @@ from sentinel_sql.cli.agents import (
     react_agent,
 )
 from sentinel_sql.cli.demo import FOLDER
-from sentinel_sql.cli.options import Clock
 from sentinel_sql.cli.output import AsJson, emit, say
 
 if TYPE_CHECKING:
@@ -99,7 +98,12 @@ def ask(
     timeout: Timeout = 120.0,
     retries: Retries = 4,
     commit_on_error: CommitOnError = False,
-    clock: Clock = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="The database's own current time.  [that of the monitor's runs]"
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask one question, guarded: the answer is shown only if the monitor lets it pass.
@@ -176,8 +180,11 @@ def _place(
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
     from sentinel_sql.hospital.folder import HospitalFolder
+    from sentinel_sql.monitor.bundle import load
 
     if database is not None and monitor is not None:
+        if clock is None:
+            clock = load(monitor).estimators.clock  # the time at which its runs were made
         with SqliteDatabase.open(database, clock=clock) as opened:
             yield _Place(database=opened, monitor=monitor)
         return
