@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo test test-slow check format lint types contracts bench docs clean
+.PHONY: help setup demo test test-slow search check format lint types contracts bench docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -42,6 +42,9 @@ contracts: setup  ## who may import whom
 
 test-slow: setup  ## the checks that take minutes
 	$(BIN)/python -m pytest -q -m slow
+
+search: setup  ## let hypothesis draw new cases, more of them
+	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q
 
 bench: setup  ## the measured ratios, as JSON
 	$(BIN)/sentinel bench --json
