@@ -28,7 +28,7 @@ from sentinel_sql.evaluation.exhibits import EXHIBITS
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor import bundle
 from sentinel_sql.monitor.session import Monitor
-from sentinel_sql.pipeline.fit import calibration_scores, fit
+from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.questions.pools import FRACTIONS, PoolName, Pools
 from sentinel_sql.schema import ForeignKey, Schema
@@ -152,7 +152,7 @@ def _exhibits(monitor: Monitor, scores: PrefixScores) -> None:
     evidence = Evidence.gather(
         scores,
         Thresholds.from_json(monitor.thresholds),
-        calibration=calibration_scores(monitor),
+        calibration=PrefixScores.from_columns(monitor.calibration),
     )
     for exhibit in EXHIBITS.values():
         exhibit(evidence)

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from run_cases import HEADER, planted_store
+from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import BundleError
 from sentinel_sql.monitor import bundle
 from sentinel_sql.monitor.session import Monitor
-from sentinel_sql.pipeline.fit import calibration_scores, fit
+from sentinel_sql.pipeline.fit import fit
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,9 @@ def test_a_loaded_monitor_assesses_bit_for_bit(monitor: Monitor, saved: Path) ->
 
 
 def test_the_calibration_pool_comes_back_in_columns(monitor: Monitor, saved: Path) -> None:
-    kept, loaded = calibration_scores(monitor), calibration_scores(bundle.load(saved))
+    kept, loaded = (
+        PrefixScores.from_columns(each.calibration) for each in (monitor, bundle.load(saved))
+    )
     assert loaded.question_ids == kept.question_ids
     assert loaded.templates == kept.templates
     for name, column in vars(kept).items():

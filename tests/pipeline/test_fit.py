@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from run_cases import HEADER, planted_store
+from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import (
     CannotFitError,
@@ -14,7 +15,7 @@ from sentinel_sql.errors import (
     PoolsError,
     StoreError,
 )
-from sentinel_sql.pipeline.fit import STAGES, calibration_scores, fit
+from sentinel_sql.pipeline.fit import STAGES, fit
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import Outcome
@@ -77,13 +78,13 @@ def test_thresholds_are_those_of_the_kept_calibration_columns() -> None:
     stages: list[tuple[int, int]] = []
     monitor = fit(MADE, POOLS, LABELS, HEADER, on_progress=lambda *at: stages.append(at))
     frozen = Thresholds.from_json(monitor.thresholds)
-    assert freeze(calibration_scores(monitor)) == frozen
+    assert freeze(PrefixScores.from_columns(monitor.calibration)) == frozen
     assert stages == [(number, STAGES) for number in range(1, STAGES + 1)]
 
 
 def test_each_map_is_honest_about_its_own_target_on_the_calibration_pool() -> None:
     # An isotonic map averages to the share of its target on the cases that it was fitted on.
-    scores = calibration_scores(fit(MADE, POOLS, LABELS, HEADER))
+    scores = PrefixScores.from_columns(fit(MADE, POOLS, LABELS, HEADER).calibration)
     answered = scores.answered
     ends_well = np.repeat(scores.correct, scores.steps + 1)
     assert scores.p_correct.mean() == pytest.approx(ends_well.mean())

@@ -135,10 +135,6 @@ def render(sql: str, values: Values) -> str:
     return _PLACEHOLDER.sub(literal, sql)
 
 
-def _gold(template: AnswerableTemplate | UnanswerableTemplate, values: Values) -> str | None:
-    return render(template.sql, values) if isinstance(template, AnswerableTemplate) else None
-
-
 def _say(wording: str, values: Values) -> str:
     return wording.format_map({slot: spoken(slot, value) for slot, value in values.items()})
 

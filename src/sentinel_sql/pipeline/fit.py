@@ -176,11 +176,6 @@ def fit(
     )
 
 
-def calibration_scores(monitor: Monitor) -> PrefixScores:
-    """Return the calibration pool's columns, from which thresholds for any stakes follow."""
-    return PrefixScores.from_columns(monitor.calibration)
-
-
 def _columns(scores: PrefixScores) -> Mapping[str, NDArray[Any]]:
     # A template may be a query's text; a bundle keeps only which runs share one.
     hashed = [sha256(name.encode()).hexdigest()[:16] for name in scores.templates]

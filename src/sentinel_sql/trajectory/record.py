@@ -145,14 +145,6 @@ class Prefix:
             return None
         return commitment(self.steps[-1], commit_on_error=self.commit_on_error)
 
-    def then(self, step: Step) -> Prefix:
-        """Return the prefix one step longer."""
-        return Prefix(
-            question=self.question,
-            steps=(*self.steps, step),
-            commit_on_error=self.commit_on_error,
-        )
-
 
 def commitment(step: Step, *, commit_on_error: bool) -> Literal["answer", "abstention"] | None:
     """Tell what a step commits to.
