@@ -29,7 +29,13 @@ def auroc_out_of_fold(*, shuffled: bool) -> float:
         templates=templates, strata=targets.astype(np.int64), needed=(targets, ~targets), seed=1
     )
     scores = out_of_fold(
-        LinearHead(), read, targets=targets, trained_on=everyone, folds=folds, seed=1
+        LinearHead(),
+        read,
+        targets=targets,
+        trained_on=everyone,
+        templates=templates,
+        folds=folds,
+        seed=1,
     )
     last = np.cumsum([len(run.scoring) for run in read]) - 1
     return float(roc_auc_score(targets, scores[last]))
@@ -64,15 +70,23 @@ def test_every_run_is_scored_by_a_head_that_never_saw_its_template() -> None:
     seen: list[set[int]] = []
 
     class Spy(LinearHead):
-        def fit(self, inputs, targets, *, seed):  # type: ignore[no-untyped-def]
+        def fit(self, inputs, targets, *, groups, seed):  # type: ignore[no-untyped-def]
             seen.append({id(snapshot) for snapshot in inputs})
-            return super().fit(inputs, targets, seed=seed)
+            return super().fit(inputs, targets, groups=groups, seed=seed)
 
     folds = assign_folds(
         templates=templates, strata=targets.astype(np.int64), needed=(targets, ~targets), seed=1
     )
     everyone = np.ones(len(read), np.bool_)
-    out_of_fold(Spy(), read, targets=targets, trained_on=everyone, folds=folds, seed=1)
+    out_of_fold(
+        Spy(),
+        read,
+        targets=targets,
+        trained_on=everyone,
+        templates=templates,
+        folds=folds,
+        seed=1,
+    )
     for number, fitted_on in enumerate(seen):
         held = {templates[i] for i in np.flatnonzero(folds == number)}
         for run, template in zip(read, templates, strict=True):

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from run_cases import planted_store, runs
+from run_cases import SCHEMA, planted_store, runs
 from sentinel_sql.monitor.bundle import HEADS
+from sentinel_sql.monitor.grounding import keys_of
 from sentinel_sql.monitor.head import FittedHead
 from sentinel_sql.monitor.ngrams import add_counts, count_ngrams
 from sentinel_sql.monitor.snapshots import read_run
-from sentinel_sql.testing import make_step, make_trajectory
+from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.testing import CLOCK, make_step, make_trajectory
 from sentinel_sql.trajectory.record import Trajectory, commitment
 from sentinel_sql.trajectory.render import (
     SCORING_TOKENS,
@@ -26,11 +28,13 @@ from sentinel_sql.trajectory.render import (
     render_step,
 )
 
+AROUND = Surroundings(keys=keys_of(SCHEMA), clock=CLOCK)
+
 pytestmark = pytest.mark.parametrize("kind", HEADS)
 
 
 def snapshots(kind: str, run: Trajectory, limit: int = SCORING_TOKENS) -> list[Any]:
-    reading = HEADS[kind].read(run.question)
+    reading = HEADS[kind].read(run.question, AROUND)
     read = [reading.snapshot(limit)]
     for step in run.steps:
         reading.observe(step, commitment(step, commit_on_error=False))
@@ -46,7 +50,7 @@ def cases() -> tuple[list[Trajectory], np.ndarray]:
 
 def fitted(kind: str, cases: tuple[list[Trajectory], np.ndarray], seed: int) -> FittedHead[Any]:
     inputs = [snapshots(kind, run)[-1] for run in cases[0]]
-    return HEADS[kind].fit(inputs, cases[1], seed=seed)
+    return HEADS[kind].fit(inputs, cases[1], groups=np.arange(len(inputs)) % 20, seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -124,11 +128,11 @@ def test_a_short_run_reads_alike_in_training_and_scoring(kind: str, run: Traject
 
 
 @given(run=runs(), limit=st.integers(4, 120))
-def test_the_linear_reading_counts_the_rendered_segments(
+def test_the_ngram_reading_counts_the_rendered_segments(
     kind: str, run: Trajectory, limit: int
 ) -> None:
-    if kind != "linear":
-        pytest.skip("of the linear head")
+    if kind != "ngrams":
+        pytest.skip("of the n-gram head")
     question = keep_oldest(render_question(run.question), limit // 2)
     steps = [render_step(s, commitment(s, commit_on_error=False)) for s in run.steps]
     kept = keep_newest(steps, limit - count_tokens(question))

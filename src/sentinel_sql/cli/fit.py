@@ -22,7 +22,7 @@ def fit(
     pools: PoolsFile,
     labels: LabelsFile,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the bundle is written.")],
-    head: Annotated[str, typer.Option(help="linear.")] = "linear",
+    head: Annotated[str, typer.Option(help="linear, or ngrams: its plain rival.")] = "linear",
     seed: Annotated[int, typer.Option(help="Seeds folds and heads.")] = 42,
     as_json: AsJson = False,
 ) -> None:

@@ -30,6 +30,7 @@ from sentinel_sql.monitor.features import FEATURES
 from sentinel_sql.monitor.head import Arrays, Head
 from sentinel_sql.monitor.hybrid import Delivery, FittedHybrid
 from sentinel_sql.monitor.linear import LinearHead
+from sentinel_sql.monitor.ngram_head import NgramHead
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.schema import Schema
 
@@ -37,7 +38,7 @@ FORMAT = "sentinel-monitor/1"
 MANIFEST = "manifest.json"
 ARRAYS = ("monitor.npz", "calibration.npz")
 
-HEADS: Mapping[str, Head[Any]] = {"linear": LinearHead()}
+HEADS: Mapping[str, Head[Any]] = {"linear": LinearHead(), "ngrams": NgramHead()}
 """The kinds of head that can be fitted and loaded, by name."""
 
 _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")

@@ -58,6 +58,7 @@ def out_of_fold(
     *,
     targets: Bools,
     trained_on: Bools,
+    templates: Sequence[str],
     folds: Ints,
     seed: int,
 ) -> Floats:
@@ -68,6 +69,7 @@ def out_of_fold(
         runs: n read runs.
         targets: shape (n,).
         trained_on: shape (n,), the runs that may be fitted on; all are scored.
+        templates: n template names.
         folds: shape (n,), the fold of each run.
         seed: of the fits.
 
@@ -78,7 +80,13 @@ def out_of_fold(
     scores = np.empty(starts[-1])
     for fold in np.unique(folds):
         fitted_on = np.flatnonzero((folds != fold) & trained_on).tolist()
-        fitted = fit_head(head, [runs[i] for i in fitted_on], targets[fitted_on], seed=seed)
+        fitted = fit_head(
+            head,
+            [runs[i] for i in fitted_on],
+            targets[fitted_on],
+            templates=[templates[i] for i in fitted_on],
+            seed=seed,
+        )
         for i in np.flatnonzero(folds == fold).tolist():
             scores[starts[i] : starts[i + 1]] = score_prefixes(fitted, [runs[i]])
     return scores

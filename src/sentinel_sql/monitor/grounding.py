@@ -1,33 +1,18 @@
 """Grounding features: whether the SQL rests on the schema, the question and what was seen.
 
-Each new query is parsed once for all three features; a query seen before isn't parsed again.
-SQL that can't be parsed, or that is longer or nested deeper than any honest query, contributes
-nothing.
+A query seen before isn't analysed again. SQL that can't be parsed contributes nothing.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
 from sentinel_sql.monitor.literals import Evidence, Literal, literals_of, ungrounded_fraction
+from sentinel_sql.monitor.parsing import parse_query
 from sentinel_sql.monitor.references import Keys, References, analyse
 from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import AskedQuestion, Step
 from sentinel_sql.trajectory.render import Commitment
-
-LONGEST_QUERY = 20_000
-"""Characters; ours: bounds the parser's time on hostile SQL."""
-
-MOST_BRACKETS = 200
-"""Opening brackets of a query that is still parsed; ours: bounds the parser's depth."""
-
-_QUERY = re.compile(r"\s*(?:\(\s*)*(?:select|with|values)\b", re.IGNORECASE)
-
 
 NO_REFERENCES = References()
 
@@ -81,19 +66,17 @@ class GroundingState:
 
 def analyse_sql(sql: str, keys: Keys | None, clock: str | None) -> Analysis:
     """Parse one SQL text and say what it contributes; nothing if it isn't a readable query."""
-    if len(sql) > LONGEST_QUERY or sql.count("(") > MOST_BRACKETS or not _QUERY.match(sql):
+    query = parse_query(sql)
+    if query is None:
         return Analysis()
     try:
-        query = sqlglot.parse_one(sql, read="sqlite")
-        if not isinstance(query, exp.Query):
-            return Analysis()
         return Analysis(
             references=NO_REFERENCES if keys is None else analyse(query, keys),
             literals=tuple(
                 literals_of(query, clock=clock, names=() if keys is None else keys.names)
             ),
         )
-    except (SqlglotError, RecursionError):
+    except RecursionError:
         return Analysis()
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion, Step
 from sentinel_sql.trajectory.render import Commitment
 
@@ -54,6 +55,10 @@ class FittedHead(Protocol[Scored_contra]):
         """Return everything learned as plain arrays; `Head.restore` reads them back exactly."""
         ...
 
+    def facts(self) -> Mapping[str, Any]:
+        """Return what fitting chose by itself, JSON-ready; empty if nothing, or once restored."""
+        ...
+
 
 class Head(Protocol[Input]):
     """A kind of head, with its settings and nothing learned."""
@@ -63,12 +68,23 @@ class Head(Protocol[Input]):
         """Name by which `fit` and a bundle's manifest refer to it."""
         ...
 
-    def read(self, question: AskedQuestion) -> Reading[Input]:
-        """Start reading a run, at t = 0."""
+    def read(self, question: AskedQuestion, surroundings: Surroundings) -> Reading[Input]:
+        """Start reading a run over this database, at t = 0."""
         ...
 
-    def fit(self, inputs: Sequence[Input], targets: Bools, *, seed: int) -> FittedHead[Input]:
-        """Fit on snapshots, shape (n,) targets with both classes among them."""
+    def fit(
+        self, inputs: Sequence[Input], targets: Bools, *, groups: Ints, seed: int
+    ) -> FittedHead[Input]:
+        """Fit on snapshots.
+
+        Args:
+            inputs: n snapshots, those of one run next to each other.
+            targets: shape (n,), both classes among them.
+            groups: shape (n,), the template of each snapshot as a number. What fitting chooses
+                by itself (a regularisation, when to stop) it chooses with no template on both
+                sides.
+            seed: equal inputs and seeds give equal heads.
+        """
         ...
 
     def restore(self, arrays: Arrays) -> FittedHead[Input]:

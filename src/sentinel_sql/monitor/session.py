@@ -19,6 +19,7 @@ from sentinel_sql.monitor.grounding import keys_of
 from sentinel_sql.monitor.head import FittedHead, Head
 from sentinel_sql.monitor.hybrid import Delivery
 from sentinel_sql.monitor.references import Keys
+from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import AskedQuestion, Step, Trajectory, commitment
 from sentinel_sql.trajectory.render import SCORING_TOKENS, Commitment
@@ -130,8 +131,9 @@ class MonitorSession:
 
     def __init__(self, estimators: Estimators, question: AskedQuestion) -> None:
         self._estimators = estimators
-        self._reading = estimators.head.read(question)
-        self._features = FeatureState(question, estimators.keys, question.clock or estimators.clock)
+        around = Surroundings(keys=estimators.keys, clock=question.clock or estimators.clock)
+        self._reading = estimators.head.read(question, around)
+        self._features = FeatureState(question, around.keys, around.clock)
         self._t = 0
         self._committed: Commitment | None = None
         self._assessment: Assessment | None = None

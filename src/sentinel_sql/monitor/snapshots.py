@@ -11,6 +11,7 @@ import numpy as np
 from sentinel_sql.monitor.features import FeatureState
 from sentinel_sql.monitor.head import Bools, FittedHead, Floats, Head
 from sentinel_sql.monitor.references import Keys
+from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import Trajectory, commitment
 from sentinel_sql.trajectory.render import SCORING_TOKENS, TRAINING_TOKENS, Commitment
 
@@ -38,8 +39,9 @@ def read_run(
 ) -> ReadRun:
     """Read a recorded run step by step, as a live session would."""
     question = trajectory.question
-    reading = head.read(question)
-    state = FeatureState(question, keys, question.clock or clock)
+    around = Surroundings(keys=keys, clock=question.clock or clock)
+    reading = head.read(question, around)
+    state = FeatureState(question, around.keys, around.clock)
     training, scoring = [reading.snapshot(TRAINING_TOKENS)], [reading.snapshot(SCORING_TOKENS)]
     committed: Commitment | None = None
     for step in trajectory.steps:
@@ -57,12 +59,26 @@ def read_run(
 
 
 def fit_head(
-    head: Head[Any], runs: Sequence[ReadRun], targets: Bools, *, seed: int
+    head: Head[Any],
+    runs: Sequence[ReadRun],
+    targets: Bools,
+    *,
+    templates: Sequence[str],
+    seed: int,
 ) -> FittedHead[Any]:
-    """Fit a head on all snapshots of the runs, each labelled with its run's target, shape (n,)."""
+    """Fit a head on all snapshots of the n runs, each labelled with its run's target.
+
+    Args:
+        head: the kind of head.
+        runs: n read runs.
+        targets: shape (n,), both classes among them.
+        templates: n template names.
+        seed: of the fit.
+    """
     sizes = [len(run.training) for run in runs]
     inputs = [snapshot for run in runs for snapshot in run.training]
-    return head.fit(inputs, np.repeat(targets, sizes), seed=seed)
+    groups = np.unique(np.asarray(templates), return_inverse=True)[1].astype(np.int64)
+    return head.fit(inputs, np.repeat(targets, sizes), groups=np.repeat(groups, sizes), seed=seed)
 
 
 def score_prefixes(head: FittedHead[Any], runs: Iterable[ReadRun]) -> Floats:

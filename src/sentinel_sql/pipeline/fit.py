@@ -102,7 +102,15 @@ def fit(
     )
     everyone = np.ones(len(train.runs), np.bool_)
     unanswerable_oof, correct_oof = (
-        out_of_fold(kind, train.runs, targets=targets, trained_on=on, folds=folds, seed=seed)
+        out_of_fold(
+            kind,
+            train.runs,
+            targets=targets,
+            trained_on=on,
+            templates=train.templates,
+            folds=folds,
+            seed=seed,
+        )
         for targets, on in ((~train.answerable, everyone), (train.correct, train.judged))
     )
     on_progress(2, STAGES)
@@ -112,6 +120,7 @@ def fit(
             kind,
             [run for run, kept in zip(train.runs, on, strict=True) if kept],
             targets[on],
+            templates=[name for name, kept in zip(train.templates, on, strict=True) if kept],
             seed=seed,
         )
         for targets, on in ((~train.answerable, everyone), (train.correct, train.judged))
@@ -170,6 +179,10 @@ def fit(
             "runs": {name: len(by_pool[name]) for name in ("train", "calibration")},
             "unlabelled": unlabelled,
             "folds": int(folds.max()) + 1,
+            "chosen": {
+                "answerability": dict(answerability.facts()),
+                "correctness": dict(correctness.facts()),
+            },
             "train_auroc_out_of_fold": train.aurocs(unanswerable_oof, correct_oof),
             "calibration_auroc": calibration.aurocs(unanswerable, correct),
         },

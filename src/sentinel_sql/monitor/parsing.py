@@ -1,0 +1,38 @@
+"""A query's text as a syntax tree, parsed once however many parts of a monitor read it.
+
+SQL that can't be parsed, or that is longer or nested deeper than any honest query, is None: it
+says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+LONGEST_QUERY = 20_000
+"""Characters; ours: bounds the parser's time on hostile SQL."""
+
+MOST_BRACKETS = 200
+"""Opening brackets of a query that is still parsed; ours: bounds the parser's depth."""
+
+_QUERY = re.compile(r"\s*(?:\(\s*)*(?:select|with|values)\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=64)
+def parse_query(sql: str) -> exp.Query | None:
+    """Parse one SQL text; None if it isn't a readable query. The tree is shared: never change it.
+
+    The cache is small on purpose: it serves the parts that read the newest step, and an agent
+    that sends one query again.
+    """
+    if len(sql) > LONGEST_QUERY or sql.count("(") > MOST_BRACKETS or not _QUERY.match(sql):
+        return None
+    try:
+        query = sqlglot.parse_one(sql, read="sqlite")
+    except (SqlglotError, RecursionError):
+        return None
+    return query if isinstance(query, exp.Query) else None
