@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.agent.telemetry import FLOOR, TOP, entropy, read_tokens
+from sentinel_sql.agent.telemetry import FLOOR, TOP, entropy, read_first, read_tokens
 
 
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=8))
@@ -58,3 +58,21 @@ def test_what_is_no_telemetry_is_none(content: list[Any]) -> None:
 
 def test_a_number_beyond_all_floats_is_no_telemetry() -> None:
     assert read_tokens([token(-(10**400))]) is None
+
+
+def test_the_first_tokens_come_likeliest_first_with_their_texts() -> None:
+    listed = [("False", -2.0), (" True", -0.5), ("true", -9999)]
+    first = {"top_logprobs": [{"token": text, "logprob": logprob} for text, logprob in listed]}
+    assert read_first([first, {"logprob": -1.0}]) == (
+        (" True", -0.5),
+        ("False", -2.0),
+        ("true", FLOOR),
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [[], [{}], [{"top_logprobs": 5}], [{"top_logprobs": [{"logprob": -1}]}], [None], ["True"]],
+)
+def test_without_alternatives_there_are_no_first_tokens(content: Any) -> None:
+    assert read_first(content) == ()

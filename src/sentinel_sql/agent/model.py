@@ -26,6 +26,8 @@ class Reply:
         prompt_tokens: tokens read, or None where the model tells none.
         completion_tokens: tokens generated, or None.
         seconds: wall time from the request to the last byte of the answer.
+        first: the likeliest first tokens with their natural log-probabilities, likeliest first;
+            empty where the model tells none.
     """
 
     text: str
@@ -34,6 +36,7 @@ class Reply:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     seconds: float = 0.0
+    first: tuple[tuple[str, float], ...] = ()
 
 
 class ChatModel(Protocol):

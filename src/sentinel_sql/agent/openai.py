@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from sentinel_sql.agent.connections import Answer
 from sentinel_sql.agent.endpoint import Endpoint
 from sentinel_sql.agent.model import Message, Reply
-from sentinel_sql.agent.telemetry import TOP, read_tokens
+from sentinel_sql.agent.telemetry import TOP, read_first, read_tokens
 
 
 class OpenAIModel:
@@ -31,6 +31,7 @@ class OpenAIModel:
         stop: texts at which a reply is cut, so that no model goes on to invent the result.
         timeout: seconds that one try may take in all, from request to last byte.
         retries: further tries after the first, ≥ 0.
+        top: alternatives asked for each token; endpoints grant 20 at most.
 
     Raises:
         EndpointError: `base_url` is no http(s) address.
@@ -49,6 +50,7 @@ class OpenAIModel:
         stop: Sequence[str] = ("\nRESULT:",),
         timeout: float = 120.0,
         retries: int = 4,
+        top: int = TOP,
     ) -> None:
         self._endpoint = Endpoint(
             base_url=base_url, api_key=api_key, timeout=timeout, retries=retries
@@ -62,7 +64,7 @@ class OpenAIModel:
         }
         if seed is not None:
             self._settings["seed"] = seed
-        telemetry: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP}
+        telemetry: dict[str, Any] = {"logprobs": True, "top_logprobs": top}
         stopping: dict[str, Any] = {"stop": list(stop)}
         self._extras: list[dict[str, Any]] = (
             [{**telemetry, **stopping}, stopping, {}] if stop else [telemetry, {}]
@@ -127,6 +129,7 @@ class OpenAIModel:
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
             seconds=answer.seconds,
+            first=read_first(content) if telemetry else (),
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sentinel_sql.agent.action import Action, parse_reply
-from sentinel_sql.agent.hints import LAST_TURN, hint
+from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.database.executor import Database, ExecutionResult, summarize
@@ -30,8 +30,6 @@ MAX_STEPS = 8
 REMINDER = (
     "no valid action found. Answer with one of: SQL: <query> | FINAL_SQL: <query> | FINAL: null"
 )
-_REPLY_SHOWN = 600
-"""Characters of an invalid reply that are shown back to the model, ours: chatter isn't fed on."""
 
 
 class Asked(Protocol):
@@ -87,27 +85,18 @@ class ReactAgent:
         Raises:
             EndpointError: the model can't be reached; the run is void then.
         """
-        messages = self.prompt.messages
-        messages.append({"role": "user", "content": f"QUESTION: {question.text}"})
-        sent: set[str] = set()
+        chat = self.chat(question.text)
         for index in range(1, self.max_steps + 1):
-            reply = self.model.complete(messages)
-            action = parse_reply(reply.text)
-            step = self._step(index, reply, action)
+            reply = self.model.complete(chat.messages)
+            step = self._step(index, reply, parse_reply(reply.text))
             yield step
             if commitment(step, commit_on_error=self.commit_on_error) is not None:
                 return
-            advice = hint(
-                step.observation, repeated=action.sql in sent, schema=self.database.schema
-            )
-            heard = [f"RESULT: {step.observation.text}"]
-            heard += [advice] if advice else []
-            heard += [LAST_TURN] if index == self.max_steps - 1 else []
-            sent.update([action.sql] if action.sql else [])
-            messages += [
-                {"role": "assistant", "content": _said(reply, action)},
-                {"role": "user", "content": "\n".join(heard)},
-            ]
+            chat.add(step)
+
+    def chat(self, question: str) -> Chat:
+        """Return the chat at the start of a run, as the model is asked with at its first turn."""
+        return Chat(self.prompt, question, schema=self.database.schema, max_steps=self.max_steps)
 
     def run(self, question: Asked) -> Trajectory:
         """Run to the end.
@@ -172,11 +161,3 @@ def finished(
         steps=taken,
         outcome=outcome_of(taken, commit_on_error=agent.commit_on_error),
     )
-
-
-def _said(reply: Reply, action: Action) -> str:
-    """Return the turn as the rules want it, so that invented results aren't fed back."""
-    if action.kind == "invalid" or action.sql is None:
-        return reply.text[:_REPLY_SHOWN] or "(nothing)"
-    tag = "SQL" if action.kind == "sql" else "FINAL_SQL"
-    return f"THOUGHT: {action.thought or ''}\n{tag}: {action.sql}"

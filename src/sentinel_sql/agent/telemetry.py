@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 TOP = 5
@@ -50,6 +50,20 @@ def read_tokens(
     if not logprobs:
         return None
     return tuple(logprobs), tuple(entropies) if len(entropies) == len(logprobs) else ()
+
+
+def read_first(content: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, float], ...]:
+    """Read the alternatives of the first token, with their log-probabilities, likeliest first.
+
+    Args:
+        content: as for `read_tokens`, which has read it.
+    """
+    try:
+        alternatives = content[0].get("top_logprobs") or ()
+        listed = [(str(one["token"]), _finite(one["logprob"])) for one in alternatives]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
+        return ()
+    return tuple(sorted(listed, key=lambda one: -one[1]))
 
 
 def _finite(value: Any) -> float:
