@@ -10,7 +10,7 @@ help:  ## list the targets
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[report]' --group dev
 	@touch $@
 
 setup: .venv/.ready  ## make .venv with the project and the development tools

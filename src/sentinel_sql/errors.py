@@ -6,7 +6,8 @@
     │   ├── PoolsError                        a pool manifest, or a store that doesn't fit it
     │   ├── StoreError                        a store of trajectories, or a recordings file
     │   ├── LabelsError                       a labels file, or labels that don't fit the store
-    │   └── BundleError                       a saved monitor
+    │   ├── BundleError                       a saved monitor
+    │   └── MissingExtraError                 a part that an optional dependency brings
     ├── DatabaseError                 exit 3  a database can't be opened or read
     ├── EndpointError                 exit 4  a model endpoint is down, refuses or answers nonsense
     └── CannotFitError                exit 5  too little or one-sided data to fit a monitor honestly
@@ -50,6 +51,10 @@ class LabelsError(InputError):
 
 class BundleError(InputError):
     """A saved monitor is damaged, or was made for another agent, schema or version."""
+
+
+class MissingExtraError(InputError):
+    """Something was asked for that an optional dependency brings, and it isn't installed."""
 
 
 class DatabaseError(SentinelError):
