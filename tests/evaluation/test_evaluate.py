@@ -113,15 +113,20 @@ def test_gaps_are_listed_by_id_and_left_out() -> None:
     _, runs, pools, labels = fitted()
     held = [run.question.id for run in runs if pools.pool_of(run.question.id) == "heldout"]
     missing, silent = held[0], held[1]
+    open_ = next(
+        qid for qid in held[2:] if labels[qid].answerable and labels[qid].outcome == "answered"
+    )
+    unjudged = labels[open_].model_copy(update={"correct": None, "reason": "unjudged"})
     found = judged(
         runs=[run for run in runs if run.question.id != missing],
-        labels={qid: label for qid, label in labels.items() if qid != silent},
+        labels={qid: label for qid, label in labels.items() if qid != silent} | {open_: unjudged},
     )
     assert found.gaps == {
         "questions without a run": (missing,),
         "runs without a label": (silent,),
+        "answers without a verdict": (open_,),
     }
-    assert len(found.scores) == len(held) - 2
+    assert len(found.scores) == len(held) - 3
     assert found.hashes["runs"] != judged().hashes["runs"]
 
 

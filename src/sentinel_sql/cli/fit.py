@@ -67,6 +67,7 @@ def _told(made: Monitor, out: Path) -> Mapping[str, object]:
         "agent": made.agent,
         "runs": made.facts["runs"],
         "left out, no label": made.facts["unlabelled"] or None,
+        "left out, no verdict": made.facts["unjudged"] or None,
         "head": estimators.head.name,
         "delivery by": estimators.delivery.name,
         "AUROC, train (out of fold)": made.facts["train_auroc_out_of_fold"],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,9 @@ from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
 
 if TYPE_CHECKING:
     from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.pipeline.label import Labelling
+    from sentinel_sql.pipeline.llm_label import Cost, Prepared
+    from sentinel_sql.questions.record import Question
     from sentinel_sql.trajectory.record import Trajectory
 
 
@@ -22,6 +26,7 @@ class Judge(StrEnum):
 
     strict = "strict"
     rules = "rules"
+    llm = "llm"
 
 
 EXAMPLE = (
@@ -42,7 +47,7 @@ def label(
         Judge,
         typer.Option(
             help="strict: the data set's own comparison. rules: strict, and what a careful reader "
-            "would also accept."
+            "would also accept. llm: strict, and what a language model accepts."
         ),
     ] = Judge.rules,
     mode: Mode = "ehrsql-2024",
@@ -50,29 +55,160 @@ def label(
         str | None,
         typer.Option(metavar="TIME", help="The database's own current time.  [that of the runs]"),
     ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="llm: an OpenAI-compatible endpoint, ending in /v1."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="llm: the judge's name there.")
+    ] = None,
+    rows: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="llm: rows of each result that the judge is sent at most; 0 sends their number.",
+        ),
+    ] = 20,
+    price: Annotated[
+        float | None,
+        typer.Option(min=0, help="llm: price of a million tokens, to show what it would cost."),
+    ] = None,
+    verdicts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="llm: where each verdict is kept, to go on from.  [beside the labels]",
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="llm: calls under way at once.")] = 4,
+    timeout: Annotated[float, typer.Option(help="llm: seconds that one call may take.")] = 120.0,
+    retries: Annotated[int, typer.Option(min=0, help="llm: further tries of a failed call.")] = 4,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="llm: start without asking, as scripts must.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say of every recorded run whether its answer was correct, by running gold and answer."""
+    """Say of every recorded run whether its answer was correct, by running gold and answer.
+
+    The llm judge asks before it starts, and goes on where it stopped. Its API key is read from
+    OPENAI_API_KEY.
+    """
     from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.errors import InputError
     from sentinel_sql.labels.file import write_labels
     from sentinel_sql.pipeline.label import label_runs
+    from sentinel_sql.pipeline.llm_label import prepare
     from sentinel_sql.questions.read import read_questions
     from sentinel_sql.trajectory.store import read_trajectories
 
-    asked = read_questions(questions)
+    endpoint = None
+    if judge is Judge.llm:
+        if base_url is None or model is None:
+            raise InputError(
+                "the llm judge needs an endpoint: name it with --base-url and --model, or choose "
+                "--judge rules"
+            )
+        endpoint = (base_url, model)
+    asked: list[Question] = read_questions(questions)
     runs = list(read_trajectories(store))
     clocks = {run.question.clock for run in runs} - {None}
     if clock is None and len(clocks) == 1:
         clock = clocks.pop()  # an answer is judged at the time at which it was given
     with SqliteDatabase.open(database, clock=clock) as opened, progress("runs") as advance:
-        _check_database(opened, store, runs)
-        made = label_runs(runs, asked, opened, judge.value, mode, on_progress=advance)
+        check_database(opened, store, runs)
+        if endpoint is not None:
+            prepared = prepare(runs, asked, opened, mode, rows=rows, on_progress=advance)
+        else:
+            made = label_runs(runs, asked, opened, judge.value, mode, on_progress=advance)
+            document = made.to_json()
+    if endpoint is not None:
+        made, document = _by_model(
+            prepared,
+            verdicts or out.with_name(out.name + ".verdicts"),
+            base_url=endpoint[0],
+            model=endpoint[1],
+            rows=rows,
+            price=price,
+            workers=workers,
+            timeout=timeout,
+            retries=retries,
+            yes=yes,
+        )
     write_labels(out, made.header, made.labels)
-    document = {**made.to_json(), "out": str(out)}
+    document = {**document, "out": str(out)}
     emit(document, as_json=as_json, tables=lambda: [facts("Labels", document)])
 
 
-def _check_database(opened: SqliteDatabase, store: Path, runs: Sequence[Trajectory]) -> None:
+def _by_model(
+    prepared: Prepared,
+    verdicts: Path,
+    *,
+    base_url: str,
+    model: str,
+    rows: int,
+    price: float | None,
+    workers: int,
+    timeout: float,
+    retries: int,
+    yes: bool,
+) -> tuple[Labelling, dict[str, Any]]:
+    """Show the cost, ask, and let the model judge; return the labels and their counts."""
+    from sentinel_sql.agent.openai import OpenAIModel
+    from sentinel_sql.labels.verdicts import VerdictLog
+    from sentinel_sql.pipeline.llm_label import LONGEST_REPLY, estimate, label_by_model
+
+    with VerdictLog.open(verdicts) as log:
+        pending = prepared.pending(log, model)
+        cost = estimate(pending, price=price)
+        if pending:
+            say(_cost_line(cost, len(prepared.cases), base_url, model, rows))
+            _confirm(yes)
+        with (
+            OpenAIModel(
+                base_url=base_url,
+                model=model,
+                max_tokens=LONGEST_REPLY,
+                stop=(),
+                timeout=timeout,
+                retries=retries,
+            ) as judge,
+            progress("answers judged") as advance,
+        ):
+            done = label_by_model(prepared, judge, log, workers=workers, on_progress=advance)
+    return done.labelling, {**done.to_json(), "verdicts": str(verdicts)}
+
+
+def _cost_line(cost: Cost, cases: int, base_url: str, model: str, rows: int) -> str:
+    sent = (
+        f"up to {rows} rows of each result, which may be patients' data,"
+        if rows
+        else "the number of rows of each result, but no row,"
+    )
+    money = "" if cost.price is None else f", which cost about {cost.price:.4g}"
+    return (
+        f"sentinel: {cost.calls} of {cases} answers are still to be judged by {model} at "
+        f"{base_url}: {cost.calls} calls (at most {cost.most_calls}), about "
+        f"{cost.prompt_tokens:,} tokens read and {cost.completion_tokens:,} written{money}. "
+        f"Questions, queries and {sent} are sent there."
+    )
+
+
+def _confirm(yes: bool) -> None:
+    from sentinel_sql.errors import InputError
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError(
+            "the llm judge asks before it starts, and nobody is here to answer: add --yes to "
+            "agree to the calls, the cost and what is sent"
+        )
+    if not typer.confirm("Start?", err=True):
+        say("sentinel: nothing was asked")
+        raise typer.Exit(1)
+
+
+def check_database(opened: SqliteDatabase, store: Path, runs: Sequence[Trajectory]) -> None:
     """Refuse a database of another schema than the store's; speak up where the name differs."""
     from sentinel_sql.errors import LabelsError
     from sentinel_sql.trajectory.store import read_manifest

@@ -32,7 +32,7 @@ def write_labels(path: Path, header: LabelsHeader, labels: Iterable[Label]) -> N
                 "runs have distinct ids"
             )
         seen.add(label.question_id)
-        lines.append(json.dumps(label.model_dump()))
+        lines.append(json.dumps(_label_json(label)))
     try:
         write_whole(path, "\n".join(lines) + "\n")
     except OSError as error:
@@ -74,14 +74,22 @@ def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:
 
 
 def _header_json(header: LabelsHeader) -> dict[str, Any]:
+    told = {"model": header.model, "prompt_sha256": header.prompt_sha256}
     return {
         "format": FORMAT,
         "judge": header.judge,
         "mode": header.mode,
         "database": header.database,
         "clock": header.clock,
+        **{name: value for name, value in told.items() if value is not None},
         "schema": header.schema.to_json(),
     }
+
+
+def _label_json(label: Label) -> dict[str, Any]:
+    # What only a language model's verdict has is left out elsewhere.
+    unset = {name for name in ("model", "prompt_sha256") if getattr(label, name) is None}
+    return label.model_dump(exclude=unset)
 
 
 def _header(path: Path, line: str) -> LabelsHeader:
@@ -104,10 +112,21 @@ def _header(path: Path, line: str) -> LabelsHeader:
         schema = Schema.from_json(data["schema"])
     except (KeyError, InputError) as error:
         raise LabelsError(f"{path} has a damaged header: {_REMEDY}") from error
-    texts = all(isinstance(text, str) for text in (mode, database, clock))
+    model, prompt = data.get("model"), data.get("prompt_sha256")
+    texts = all(isinstance(text, str) for text in (mode, database, clock)) and all(
+        text is None or isinstance(text, str) for text in (model, prompt)
+    )
     if judge not in get_args(JudgeName) or not texts:
         raise LabelsError(f"{path} has a damaged header: {_REMEDY}")
-    return LabelsHeader(judge=judge, mode=mode, database=database, clock=clock, schema=schema)
+    return LabelsHeader(
+        judge=judge,
+        mode=mode,
+        database=database,
+        clock=clock,
+        schema=schema,
+        model=model,
+        prompt_sha256=prompt,
+    )
 
 
 def _shown(text: str) -> str:

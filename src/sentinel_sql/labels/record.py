@@ -17,7 +17,10 @@ from sentinel_sql.trajectory.record import OutcomeKind
 
 FORMAT = "sentinel-labels/1"
 
-JudgeName = Literal["strict", "rules"]
+JudgeName = Literal["strict", "rules", "llm"]
+
+UNJUDGED = "unjudged"
+"""The reason of an answer that no verdict could be had for: kept apart, never guessed."""
 
 
 class Label(BaseModel):
@@ -27,7 +30,8 @@ class Label(BaseModel):
     accepts, False for every other answer, None where the run gave none (abstained, cap).
     `strict` is the official execution match, None where no answer was compared with a gold one:
     also for an answer to an unanswerable question, whose `correct` is False. `question_id` is
-    the run's, so a repeated trial keeps its `id#k`. `reason` is a code of docs/labels.md.
+    the run's, so a repeated trial keeps its `id#k`. `reason` is a code of docs/labels.md. Where a
+    language model was asked, `model` and `prompt_sha256` tell which, and by what prompt.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)
@@ -38,6 +42,18 @@ class Label(BaseModel):
     strict: bool | None = None
     correct: bool | None = None
     reason: str
+    model: str | None = None
+    prompt_sha256: str | None = None
+
+    @property
+    def without_verdict(self) -> bool:
+        """True for an answer to an answerable question of which nobody knows if it is correct."""
+        return self.answerable and self.outcome == "answered" and self.correct is None
+
+    @property
+    def judged(self) -> bool:
+        """True where a judge's word decided: an answer that the strict comparison refused."""
+        return self.strict is False and self.correct is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +61,8 @@ class LabelsHeader:
     """Under what the labels of one file were made.
 
     `judge` made `correct`, the equivalence `mode` made `strict`; `schema`, `clock` (the
-    database's own current time) and `database` (its name) are what the runs were over.
+    database's own current time) and `database` (its name) are what the runs were over. `model`
+    and `prompt_sha256` are the `llm` judge's.
     """
 
     judge: JudgeName
@@ -53,3 +70,5 @@ class LabelsHeader:
     database: str
     clock: str
     schema: Schema
+    model: str | None = None
+    prompt_sha256: str | None = None

@@ -114,7 +114,8 @@ def evaluate(
         monitor: frozen; nothing of it is changed.
         trajectories: the store's runs; those of other pools are passed over.
         pools: the manifest that the monitor was fitted with.
-        labels: by run id. Runs of the pool without one are left out and listed.
+        labels: by run id. Runs of the pool without one, and answers without a verdict, are left
+            out and listed.
         stakes: the λ to show, at least one.
         pool: `heldout`; another one for diagnostics, which spends nothing.
         exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
@@ -145,9 +146,9 @@ def evaluate(
         labels=labels,
     )
     if len(scores) == 0:
-        if picked.unlabelled:
+        if left_out := len(picked.unlabelled) + len(picked.unjudged):
             raise LabelsError(
-                f"none of the {pool} pool's {len(picked.unlabelled)} runs has a label: label "
+                f"none of the {pool} pool's {left_out} runs has a label with a verdict: label "
                 "the store with `sentinel label`"
             )
         raise StoreError(
@@ -180,6 +181,7 @@ def evaluate(
         gaps={
             "questions without a run": tuple(sorted(set(asked) - picked.questions)),
             "runs without a label": tuple(picked.unlabelled),
+            "answers without a verdict": tuple(picked.unjudged),
         },
         monitor={
             "agent": monitor.agent,
@@ -261,6 +263,7 @@ class _Picked:
         self._labels = labels
         self.questions: set[str] = set()
         self.unlabelled: list[str] = []
+        self.unjudged: list[str] = []
         self.sha256 = hashlib.sha256()
 
     def runs(self, trajectories: Iterable[Trajectory]) -> Iterator[Trajectory]:
@@ -278,8 +281,9 @@ class _Picked:
                     f"{name} is of ({trajectory.agent.fingerprint}): fit a monitor on its own runs"
                 )
             self.questions.add(question_id_of(name, self._pools.templates) or name)
-            if name not in self._labels:
-                self.unlabelled.append(name)
+            label = self._labels.get(name)
+            if label is None or label.without_verdict:
+                (self.unlabelled if label is None else self.unjudged).append(name)
                 continue
             self.sha256.update(encode(trajectory))
             yield trajectory

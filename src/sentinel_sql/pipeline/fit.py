@@ -5,6 +5,7 @@ The held-out pool is never read beyond its question ids.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -74,14 +75,14 @@ def fit(
         PoolsError: a run whose question the manifest doesn't know.
         StoreError: runs of several agents, one run twice, or a run that contradicts itself.
         LabelsError: no run has a label, or labels are of other runs. Single runs without one
-            are left out and counted in the facts.
+            are left out and counted in the facts, and so are answers without a verdict.
         CannotFitError: a pool with too few runs of a class.
     """
     if head not in HEADS:
         raise InputError(f"there is no head called {head!r}: choose one of {', '.join(HEADS)}")
     kind = HEADS[head]
     schema = header.schema if header.schema.tables else None
-    agent, by_pool, unlabelled = _sorted_by_pool(trajectories, pools, labels)
+    agent, by_pool, left_out = _sorted_by_pool(trajectories, pools, labels)
     train, calibration = (
         _Pool.read(
             by_pool[name],
@@ -177,7 +178,8 @@ def fit(
             "schema_known": schema is not None,
             "versions": {name: version(name) for name in ("sentinel-sql", "numpy", "scikit-learn")},
             "runs": {name: len(by_pool[name]) for name in ("train", "calibration")},
-            "unlabelled": unlabelled,
+            "unlabelled": left_out["unlabelled"],
+            "unjudged": left_out["unjudged"],
             "folds": int(folds.max()) + 1,
             "chosen": {
                 "answerability": dict(answerability.facts()),
@@ -262,12 +264,12 @@ def _auroc(targets: Bools, scores: Floats) -> float | None:
 
 def _sorted_by_pool(
     trajectories: Iterable[Trajectory], pools: Pools, labels: Mapping[str, Label]
-) -> tuple[AgentInfo, Mapping[PoolName, list[Trajectory]], int]:
+) -> tuple[AgentInfo, Mapping[PoolName, list[Trajectory]], Counter[str]]:
     by_pool: dict[PoolName, list[Trajectory]] = {"train": [], "calibration": []}
     agents: dict[str, AgentInfo] = {}
     seen: set[str] = set()
     unknown: list[str] = []
-    unlabelled = 0
+    left_out: Counter[str] = Counter()
     for trajectory in trajectories:
         name = trajectory.question.id
         agents[trajectory.agent.fingerprint] = trajectory.agent
@@ -277,10 +279,11 @@ def _sorted_by_pool(
         if name not in pools:
             unknown.append(name)
         elif (pool := pools.pool_of(name)) in by_pool:
-            if name in labels:
-                by_pool[pool].append(trajectory)
+            label = labels.get(name)
+            if label is None or label.without_verdict:
+                left_out["unlabelled" if label is None else "unjudged"] += 1
             else:
-                unlabelled += 1
+                by_pool[pool].append(trajectory)
     pools.require(unknown)
     if len(agents) > 1:
         raise StoreError(
@@ -289,12 +292,12 @@ def _sorted_by_pool(
         )
     if not agents:
         raise StoreError("the store holds no run: collect or import some first")
-    if unlabelled and not any(by_pool.values()):
+    if left_out and not any(by_pool.values()):
         raise LabelsError(
-            f"none of the {unlabelled} runs to fit on has a label: label this store with "
-            "`sentinel label`"
+            f"none of the {left_out.total()} runs to fit on has a label with a verdict: label this "
+            "store with `sentinel label`"
         )
-    return next(iter(agents.values())), by_pool, unlabelled
+    return next(iter(agents.values())), by_pool, left_out
 
 
 def _require_classes(train: _Pool, calibration: _Pool) -> None:

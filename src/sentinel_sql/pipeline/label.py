@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeAlias
 
 from sentinel_sql.database.equivalence import Equivalence
 from sentinel_sql.database.executor import Database, ExecutionResult
 from sentinel_sql.errors import InputError, LabelsError
-from sentinel_sql.labels.record import JudgeName, Label, LabelsHeader
+from sentinel_sql.labels.record import UNJUDGED, JudgeName, Label, LabelsHeader
 from sentinel_sql.labels.rules import Answer, judge_by_rules
 from sentinel_sql.labels.strict import mode_named, strict_match
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.trajectory.record import Trajectory
+
+Refused: TypeAlias = Callable[[str, str, Answer, Answer], tuple[bool | None, str]]
+"""A judge of answers that the strict comparison refused: told the run's id, the question's
+wording, the gold and the answer, it gives `correct` and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,7 @@ class Labelling:
         kinds = {True: "answerable", False: "unanswerable"}
         return {
             "judge": self.header.judge,
+            **({"model": self.header.model} if self.header.model is not None else {}),
             "mode": self.header.mode,
             "runs": len(self.labels) + len(self.unlabelled),
             "labelled": len(self.labels),
@@ -48,6 +53,7 @@ class Labelling:
             "answered": len(answered),
             "strict": sum(x.strict is True for x in answered),
             "correct": sum(x.correct is True for x in answered),
+            UNJUDGED: sum(x.without_verdict for x in answered),
             "reasons": dict(Counter(x.reason for x in self.labels).most_common()),
             "unlabelled": dict(Counter(self.unlabelled.values())),
         }
@@ -63,6 +69,8 @@ def label_runs(
 ) -> Labelling:
     """Label runs by executing each distinct gold SQL and each committed SQL once.
 
+    The `llm` judge, which asks a model in between, is `llm_label.label_by_model`.
+
     Args:
         trajectories: runs with distinct question ids; `id#k` is a run of question `id`.
         questions: must hold every run's question.
@@ -76,8 +84,29 @@ def label_runs(
             was recorded at another clock.
         InputError: no such judge or mode.
     """
-    if judge not in get_args(JudgeName):
+    if judge not in _JUDGES:
         raise InputError(f"there is no judge {judge!r}: choose strict or rules")
+    return compare_runs(
+        trajectories, questions, database, judge, mode, _JUDGES[judge], on_progress=on_progress
+    )
+
+
+def compare_runs(
+    trajectories: Iterable[Trajectory],
+    questions: Sequence[Question],
+    database: Database,
+    judge: JudgeName,
+    mode: str,
+    refused: Refused,
+    *,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Labelling:
+    """Label runs as `label_runs` does, with any judge of what the strict comparison refused.
+
+    Raises:
+        LabelsError: as `label_runs`.
+        InputError: no such mode.
+    """
     equivalence = mode_named(mode)
     runs = list(trajectories)
     asked = _asked(runs, questions, database.clock)
@@ -94,7 +123,7 @@ def label_runs(
     for gold_sql, same_gold in by_gold.items():
         gold = database.execute(equivalence.postprocess(gold_sql))
         for run in same_gold:
-            label = _compared(run, asked[run.question.id], gold, database, judge, equivalence)
+            label = _compared(run, asked[run.question.id], gold, database, refused, equivalence)
             if isinstance(label, Label):
                 labels[run.question.id] = label
             else:
@@ -162,7 +191,7 @@ def _compared(
     question: Question,
     gold: ExecutionResult,
     database: Database,
-    judge: JudgeName,
+    refused: Refused,
     mode: Equivalence,
 ) -> Label | str:
     """Return the label of an answer to an answerable question, or why there is none."""
@@ -173,22 +202,18 @@ def _compared(
     strict = strict_match(mode, question.text, gold_sql, gold, given)
     if strict is None:
         return "cut"
-    correct = strict
+    correct: bool | None = strict
     if given.kind in ("error", "refused"):
         reason = f"answer-{given.kind}"
     elif strict:
         reason = "strict-match"
-    elif judge == "strict":
-        reason = "strict-mismatch"
-    elif gold.truncated or given.truncated:
-        reason = "rows-differ"
     else:
-        verdict = judge_by_rules(
+        correct, reason = refused(
+            run.question.id,
             question.text,
-            gold=Answer(sql=gold_sql, result=gold),
-            predicted=Answer(sql=final_sql, result=given),
+            Answer(sql=gold_sql, result=gold),
+            Answer(sql=final_sql, result=given),
         )
-        correct, reason = verdict.correct, verdict.reason
     return Label(
         question_id=run.question.id,
         answerable=True,
@@ -197,3 +222,17 @@ def _compared(
         correct=correct,
         reason=reason,
     )
+
+
+def _by_strict(_run: str, _question: str, _gold: Answer, _answer: Answer) -> tuple[bool, str]:
+    return False, "strict-mismatch"
+
+
+def _by_rules(_run: str, question: str, gold: Answer, answer: Answer) -> tuple[bool, str]:
+    if gold.result.truncated or answer.result.truncated:
+        return False, "rows-differ"
+    verdict = judge_by_rules(question, gold=gold, predicted=answer)
+    return verdict.correct, verdict.reason
+
+
+_JUDGES: Mapping[str, Refused] = {"strict": _by_strict, "rules": _by_rules}

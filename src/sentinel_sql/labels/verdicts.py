@@ -1,0 +1,148 @@
+"""The file of a language model's verdicts: each is on the disk before the next is counted.
+
+JSON Lines beside the labels, 0600. It holds no question, no query and no row.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sentinel_sql.errors import LabelsError, StoreError
+from sentinel_sql.labels.case import Case
+from sentinel_sql.trajectory import durable
+
+FORMAT: Final = "sentinel-verdicts/1"
+
+
+class StoredVerdict(BaseModel):
+    """One case that a model was asked about; `correct` is None where it never said one digit.
+
+    `case_sha256` stands for all that the model was shown.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+    format: Literal["sentinel-verdicts/1"] = FORMAT
+    question_id: str
+    case_sha256: str
+    model: str
+    prompt_sha256: str
+    correct: bool | None
+    tries: int
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class VerdictLog:
+    """Verdicts opened for adding, by one process at a time; use as a context manager.
+
+    `known` holds those of earlier runs; a verdict is found again by the case, the model and the
+    prompt, so a changed answer or another model is asked anew.
+    """
+
+    def __init__(self, *, path: Path, lock: int, file: int, known: list[StoredVerdict]) -> None:
+        self.path = path
+        self._lock = lock
+        self._file = file
+        self._known = {_key(verdict): verdict for verdict in known}
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open a file of verdicts, or make one; a torn last line is set aside.
+
+        Raises:
+            LabelsError: another process writes to it, a line is damaged, or it can't be written.
+        """
+        path = Path(path)
+        try:
+            lock = durable.lock(path.with_name(path.name + ".lock"))
+        except StoreError as error:
+            raise LabelsError(f"{path}: {error}") from error
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        file = -1
+        try:
+            file = durable.open_to_append(path)
+            durable.mend_tail(path, _is_whole, torn=path.with_name(path.name + ".torn"))
+            return cls(path=path, lock=lock, file=file, known=read_verdicts(path))
+        except BaseException as error:
+            if file >= 0:
+                os.close(file)
+            os.close(lock)
+            if isinstance(error, OSError):
+                raise _unwritable(path, error) from error
+            raise
+
+    def find(self, case: Case, *, model: str, prompt_sha256: str) -> StoredVerdict | None:
+        """Return what this model said of this case by this prompt, or None."""
+        return self._known.get((case.run_id, case.sha256, model, prompt_sha256))
+
+    def add(self, verdict: StoredVerdict) -> None:
+        """Add a verdict; returns once it is on the disk.
+
+        Raises:
+            LabelsError: the disk is full or broken; all verdicts before are kept.
+        """
+        try:
+            durable.append(self._file, verdict.model_dump_json().encode() + b"\n")
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        self._known[_key(verdict)] = verdict
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+        os.close(self._lock)
+
+
+def read_verdicts(path: str | Path) -> list[StoredVerdict]:
+    """Read a file of verdicts; a last line that was cut off was never acknowledged.
+
+    Raises:
+        LabelsError: it can't be read, or a line is no verdict.
+    """
+    try:
+        lines = Path(path).read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise LabelsError(f"{path} can't be read ({error.strerror}): check the path") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(StoredVerdict.model_validate_json(line))
+        except ValidationError as error:
+            raise LabelsError(
+                f"{path}, line {number} is no {FORMAT} verdict: take the line out, or name another "
+                "file with --verdicts"
+            ) from error
+    return found
+
+
+def _key(verdict: StoredVerdict) -> tuple[str, str, str, str]:
+    return (verdict.question_id, verdict.case_sha256, verdict.model, verdict.prompt_sha256)
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        StoredVerdict.model_validate_json(line)
+    except ValidationError:
+        return False
+    return True
+
+
+def _unwritable(path: Path, error: OSError) -> LabelsError:
+    return LabelsError(
+        f"{path} can't be written ({error.strerror}); all verdicts written before are kept: free "
+        "the disk or name another file with --verdicts"
+    )
