@@ -1,0 +1,122 @@
+"""The calibration cases that look most like a run, and how many of them were right.
+
+An answer to "why this confidence?" that needs no trust in any weight: of the frozen calibration
+pool's cases with the nearest score, so many were correct.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from sentinel_sql.decision.columns import run_of, times
+from sentinel_sql.decision.prefix_scores import Bools, Floats, PrefixScores
+
+NEAREST = 20
+"""Ours: enough for a share in steps of 5 %, few enough to be near on a small pool."""
+
+Asked = Literal["answerable", "ends-correct", "correct"]
+"""What is counted: the question was answerable; the run ended in a correct answer; the committed
+answer was correct."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Neighbours:
+    """The calibration cases nearest to a score.
+
+    Attributes:
+        asked: what is counted among them.
+        cases: how many they are: `NEAREST`, more where several tie at the edge, fewer where
+            the pool holds no more, 0 where it holds none.
+        positive: of these, how many are so.
+        low, high: the range of their scores, in [0, 1]; None where there is none.
+    """
+
+    asked: Asked
+    cases: int
+    positive: int
+    low: float | None
+    high: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        return {
+            "asked": self.asked,
+            "cases": self.cases,
+            "positive": self.positive,
+            "low": self.low,
+            "high": self.high,
+        }
+
+
+def nearest_answers(
+    calibration: PrefixScores, delivery_score: float, *, k: int = NEAREST
+) -> Neighbours:
+    """Return the answers nearest in the delivery estimator's raw score.
+
+    Args:
+        calibration: the frozen columns.
+        delivery_score: of the answer that is asked about, in [0, 1].
+        k: how many; all that tie with the k-th count too.
+    """
+    answered = calibration.answered
+    return _nearest(
+        "correct",
+        calibration.delivery_score[answered],
+        calibration.correct[answered],
+        delivery_score,
+        k,
+    )
+
+
+def nearest_runs(
+    calibration: PrefixScores,
+    score: float,
+    *,
+    asked: Literal["answerable", "ends-correct"],
+    t: int,
+    k: int = NEAREST,
+) -> Neighbours:
+    """Return the runs that once looked most like a run does after `t` steps.
+
+    A run is as near as its nearest prefix. What is known of the question alone is compared with
+    the like only: t = 0 with t = 0, every later prefix with every later one.
+
+    Args:
+        calibration: the frozen columns.
+        score: p_answerable for `answerable`, the raw correctness score for `ends-correct`.
+        asked: what is counted.
+        t: steps taken.
+        k: how many; all that tie with the k-th count too.
+    """
+    column, positive = (
+        (calibration.p_answerable, calibration.answerable)
+        if asked == "answerable"
+        else (calibration.raw_correct, calibration.correct)
+    )
+    if len(calibration) == 0:
+        return _nearest(asked, np.zeros(0), np.zeros(0, np.bool_), score, k)
+    like = (times(calibration) == 0) == (t == 0)
+    distance = np.where(like, np.abs(column - score), np.inf)
+    closest = np.minimum.reduceat(distance, calibration.offsets[:-1])
+    # One prefix of every run that has a like one; of two as near, the earlier.
+    at = np.flatnonzero((distance == closest[run_of(calibration)]) & like)
+    runs, first = np.unique(run_of(calibration)[at], return_index=True)
+    return _nearest(asked, column[at[first]], positive[runs], score, k)
+
+
+def _nearest(asked: Asked, scores: Floats, positive: Bools, score: float, k: int) -> Neighbours:
+    if len(scores) == 0:
+        return Neighbours(asked=asked, cases=0, positive=0, low=None, high=None)
+    distance = np.abs(scores - score)
+    edge = np.partition(distance, min(k, len(distance)) - 1)[min(k, len(distance)) - 1]
+    near = distance <= edge
+    return Neighbours(
+        asked=asked,
+        cases=int(near.sum()),
+        positive=int(positive[near].sum()),
+        low=float(scores[near].min()),
+        high=float(scores[near].max()),
+    )
