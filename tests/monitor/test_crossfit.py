@@ -12,7 +12,7 @@ from run_cases import planted_store
 from sentinel_sql.errors import CannotFitError
 from sentinel_sql.monitor.crossfit import FOLDS, assign_folds, out_of_fold
 from sentinel_sql.monitor.linear import LinearHead
-from sentinel_sql.monitor.snapshots import ReadRun, read_run
+from sentinel_sql.monitor.snapshots import ReadRun, Task, read_run
 
 
 def store(*, shuffled: bool) -> tuple[list[ReadRun], list[str], np.ndarray]:
@@ -28,15 +28,8 @@ def auroc_out_of_fold(*, shuffled: bool) -> float:
     folds = assign_folds(
         templates=templates, strata=targets.astype(np.int64), needed=(targets, ~targets), seed=1
     )
-    scores = out_of_fold(
-        LinearHead(),
-        read,
-        targets=targets,
-        trained_on=everyone,
-        templates=templates,
-        folds=folds,
-        seed=1,
-    )
+    tasks = [Task(targets=targets, trained_on=everyone)]
+    (scores,) = out_of_fold(LinearHead(), read, tasks, templates=templates, folds=folds, seed=1)
     last = np.cumsum([len(run.scoring) for run in read]) - 1
     return float(roc_auc_score(targets, scores[last]))
 
@@ -78,15 +71,8 @@ def test_every_run_is_scored_by_a_head_that_never_saw_its_template() -> None:
         templates=templates, strata=targets.astype(np.int64), needed=(targets, ~targets), seed=1
     )
     everyone = np.ones(len(read), np.bool_)
-    out_of_fold(
-        Spy(),
-        read,
-        targets=targets,
-        trained_on=everyone,
-        templates=templates,
-        folds=folds,
-        seed=1,
-    )
+    tasks = [Task(targets=targets, trained_on=everyone)]
+    out_of_fold(Spy(), read, tasks, templates=templates, folds=folds, seed=1)
     for number, fitted_on in enumerate(seen):
         held = {templates[i] for i in np.flatnonzero(folds == number)}
         for run, template in zip(read, templates, strict=True):

@@ -92,7 +92,7 @@ def test_a_restored_head_scores_bit_for_bit(
     kind: str, cases: tuple[list[Trajectory], np.ndarray], heads: dict[str, FittedHead[Any]]
 ) -> None:
     inputs = [snapshot for run in cases[0][:10] for snapshot in snapshots(kind, run)]
-    restored = HEADS[kind].restore(heads[kind].arrays())
+    restored = HEADS[kind].restore(heads[kind].arrays(), {})
     assert restored.score(inputs).tolist() == heads[kind].score(inputs).tolist()
 
 

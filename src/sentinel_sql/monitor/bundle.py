@@ -1,8 +1,10 @@
-"""Saving and loading a monitor: a folder of JSON and plain arrays, never code.
+"""Saving and loading a monitor: a folder of JSON, plain arrays and weights, never code.
 
     manifest.json     what it is, what it was fitted on, its thresholds, and the hashes of the rest
     monitor.npz       heads, delivery estimator and calibration maps
     calibration.npz   the calibration pool's columns
+    answerability/    files that the head brings, if it brings any; those that both heads share
+    correctness/      lie with the first
 
 A load gives back every number bit for bit, or one line that says what is wrong.
 """
@@ -17,7 +19,8 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +44,7 @@ ARRAYS = ("monitor.npz", "calibration.npz")
 HEADS: Mapping[str, Head[Any]] = {"linear": LinearHead(), "ngrams": NgramHead()}
 """The kinds of head that can be fitted and loaded, by name."""
 
+_PARTS = ("answerability", "correctness")
 _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")
 _AGAIN = "fit the monitor again with `sentinel fit`"
 
@@ -60,7 +64,11 @@ def save(monitor: Monitor, folder: str | Path) -> None:
         staged = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         contents = dict(zip(ARRAYS, (_arrays(monitor), monitor.calibration), strict=True))
         hashes = {name: _write(staged / name, _packed(it)) for name, it in contents.items()}
-        manifest = _sealed(_manifest(monitor) | {"files": hashes})
+        placed, brought = _placed(monitor)
+        for path, name in placed.items():
+            (staged / name).parent.mkdir(mode=0o700, exist_ok=True)
+            hashes[name] = _copy(path, staged / name)
+        manifest = _sealed(_manifest(monitor) | {"files": hashes, "brought": brought})
         _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
         retired = None
         if folder.exists():
@@ -88,12 +96,15 @@ def load(folder: str | Path) -> Monitor:
         arrays, calibration = (
             _unpacked(_read(folder / name, manifest["files"][name])) for name in ARRAYS
         )
-        head = HEADS[manifest["head"]]
+        head = _configured(manifest["head"], manifest.get("settings", {}))
+        answerability, correctness = (
+            head.restore(_under(arrays, part), _brought(folder, manifest, part)) for part in _PARTS
+        )
         chosen = manifest["delivery"]
         estimators = Estimators(
             head=head,
-            answerability=head.restore(_under(arrays, "answerability")),
-            correctness=head.restore(_under(arrays, "correctness")),
+            answerability=answerability,
+            correctness=correctness,
             delivery=Delivery(
                 hybrid=FittedHybrid.restore(_under(arrays, "hybrid"))
                 if chosen["estimator"] == "hybrid"
@@ -138,6 +149,7 @@ def _manifest(monitor: Monitor) -> dict[str, Any]:
         "max_steps": its.max_steps,
         "clock": its.clock,
         "head": its.head.name,
+        "settings": settings_of(its.head),
         "delivery": {
             "estimator": its.delivery.name,
             "auroc_head": its.delivery.auroc_head,
@@ -149,6 +161,37 @@ def _manifest(monitor: Monitor) -> dict[str, Any]:
         "schema": None if its.schema is None else its.schema.to_json(),
         "schema_sha256": None if its.schema is None else its.schema.sha256,
     }
+
+
+def settings_of(head: Head[Any]) -> dict[str, Any]:
+    """Return the settings of a kind of head, JSON-ready; what is only for fitting is left out."""
+    if not is_dataclass(head):
+        return {}
+    kept = [field.name for field in fields(head) if field.metadata.get("saved", True)]
+    return {name: getattr(head, name) for name in kept if name != "name"}
+
+
+def _configured(name: str, settings: Mapping[str, Any]) -> Head[Any]:
+    kind: Any = HEADS[name]
+    head: Head[Any] = replace(kind, **settings)
+    return head
+
+
+def _placed(monitor: Monitor) -> tuple[dict[Path, str], dict[str, dict[str, str]]]:
+    """Return where each file goes, and by which names each head asks for them."""
+    placed: dict[Path, str] = {}
+    brought: dict[str, dict[str, str]] = {part: {} for part in _PARTS}
+    for part in _PARTS:
+        for name, path in getattr(monitor.estimators, part).files().items():
+            brought[part][name] = placed.setdefault(path, f"{part}/{name}")
+    return placed, brought
+
+
+def _brought(folder: Path, manifest: Mapping[str, Any], part: str) -> dict[str, Path]:
+    names: Mapping[str, str] = manifest.get("brought", {}).get(part, {})
+    for stored in names.values():
+        _check(folder / stored, manifest["files"][stored])
+    return {name: folder / stored for name, stored in names.items()}
 
 
 def _arrays(monitor: Monitor) -> Arrays:
@@ -189,6 +232,25 @@ def _write(path: Path, data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _copy(source: Path, path: Path) -> str:
+    """Copy a file piece by piece: weights may be larger than what is free in memory."""
+    digest = hashlib.sha256()
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as sink:
+        for piece in _pieces(source):
+            digest.update(piece)
+            sink.write(piece)
+        sink.flush()
+        os.fsync(sink.fileno())
+    return digest.hexdigest()
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as source:
+        while piece := source.read(1 << 20):
+            yield piece
+
+
 def _read(path: Path, sha256: str) -> bytes:
     try:
         data = path.read_bytes()
@@ -197,6 +259,17 @@ def _read(path: Path, sha256: str) -> bytes:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BundleError(f"{path} is damaged: its content isn't what was saved; {_AGAIN}")
     return data
+
+
+def _check(path: Path, sha256: str) -> None:
+    digest = hashlib.sha256()
+    try:
+        for piece in _pieces(path):
+            digest.update(piece)
+    except OSError as error:
+        raise BundleError(f"can't read {path}: {error.strerror}; {_AGAIN}") from error
+    if digest.hexdigest() != sha256:
+        raise BundleError(f"{path} is damaged: its content isn't what was saved; {_AGAIN}")
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

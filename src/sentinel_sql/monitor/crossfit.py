@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from sentinel_sql.errors import CannotFitError
 from sentinel_sql.monitor.head import Bools, Floats, Head, Ints
-from sentinel_sql.monitor.snapshots import ReadRun, fit_head, score_prefixes
+from sentinel_sql.monitor.snapshots import ReadRun, Task, fit_heads, score_prefixes
 
 FOLDS = 5
 """Folds of the cross-fit (paper section 3.3)."""
@@ -55,38 +55,40 @@ def assign_folds(
 def out_of_fold(
     head: Head[Any],
     runs: Sequence[ReadRun],
+    tasks: Sequence[Task],
     *,
-    targets: Bools,
-    trained_on: Bools,
     templates: Sequence[str],
     folds: Ints,
     seed: int,
-) -> Floats:
-    """Score every prefix of every run by a head fitted on the other folds.
+) -> tuple[Floats, ...]:
+    """Score every prefix of every run by heads fitted on the other folds.
 
     Args:
-        head: the kind of head.
-        runs: n read runs.
-        targets: shape (n,).
-        trained_on: shape (n,), the runs that may be fitted on; all are scored.
+        head: the kind of all heads.
+        runs: n read runs; all are scored, also those that a task isn't trained on.
+        tasks: what each head learns.
         templates: n template names.
         folds: shape (n,), the fold of each run.
         seed: of the fits.
 
     Returns:
-        Scores of all prefixes in the runs' order, shape (P,).
+        A task's scores of all prefixes in the runs' order, each of shape (P,).
     """
-    starts = np.cumsum([0, *(len(run.scoring) for run in runs)])
-    scores = np.empty(starts[-1])
+    fold_of = np.repeat(folds, [len(run.scoring) for run in runs])
+    scores = tuple(np.empty(len(fold_of)) for _ in tasks)
     for fold in np.unique(folds):
-        fitted_on = np.flatnonzero((folds != fold) & trained_on).tolist()
-        fitted = fit_head(
+        others = np.flatnonzero(folds != fold).tolist()
+        fitted = fit_heads(
             head,
-            [runs[i] for i in fitted_on],
-            targets[fitted_on],
-            templates=[templates[i] for i in fitted_on],
+            [runs[i] for i in others],
+            [
+                Task(targets=task.targets[others], trained_on=task.trained_on[others])
+                for task in tasks
+            ],
+            templates=[templates[i] for i in others],
             seed=seed,
         )
-        for i in np.flatnonzero(folds == fold).tolist():
-            scores[starts[i] : starts[i + 1]] = score_prefixes(fitted, [runs[i]])
+        held = [runs[i] for i in np.flatnonzero(folds == fold).tolist()]
+        for column, its in zip(scores, fitted, strict=True):
+            column[fold_of == fold] = score_prefixes(its, held)
     return scores

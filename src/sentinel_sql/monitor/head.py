@@ -10,7 +10,8 @@ replay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,11 @@ class FittedHead(Protocol[Scored_contra]):
         ...
 
     def arrays(self) -> Arrays:
-        """Return everything learned as plain arrays; `Head.restore` reads them back exactly."""
+        """Return what was learned as plain arrays; `Head.restore` reads them back exactly."""
+        ...
+
+    def files(self) -> Mapping[str, Path]:
+        """Return the files that a saved head needs beside its arrays, by the name they keep."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
@@ -87,6 +92,32 @@ class Head(Protocol[Input]):
         """
         ...
 
-    def restore(self, arrays: Arrays) -> FittedHead[Input]:
-        """Make a fitted head of what `FittedHead.arrays` gave."""
+    def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedHead[Input]:
+        """Make a fitted head of what `FittedHead.arrays` and `FittedHead.files` gave."""
+        ...
+
+
+@runtime_checkable
+class JointHead(Head[Input], Protocol[Input]):
+    """A kind that fits the heads of a monitor in one go, because they may share parts."""
+
+    def fit_jointly(
+        self,
+        inputs: Sequence[Input],
+        targets: Sequence[Bools],
+        trained_on: Sequence[Bools],
+        *,
+        groups: Ints,
+        seed: int,
+    ) -> Sequence[FittedHead[Input]]:
+        """Fit one head for each of k tasks.
+
+        Args:
+            inputs: n snapshots, those of one run next to each other.
+            targets: k of shape (n,).
+            trained_on: k of shape (n,): the snapshots that a task may be fitted on, both classes
+                of its target among them.
+            groups: as in `Head.fit`.
+            seed: as in `Head.fit`.
+        """
         ...

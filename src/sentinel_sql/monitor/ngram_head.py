@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class FittedNgramHead:
 
     def score(self, inputs: Sequence[Counts]) -> Floats:
         """Return the raw score in [0, 1] of each input."""
-        margins = np.fromiter((self._margin(counts) for counts in inputs), np.float64)
+        margins = np.fromiter((self.margin(counts) for counts in inputs), np.float64)
         return np.asarray(1.0 / (1.0 + np.exp(-margins)))
 
     def arrays(self) -> Arrays:
@@ -104,11 +105,16 @@ class FittedNgramHead:
             "intercept": np.float64(self.intercept).reshape(1),
         }
 
+    def files(self) -> Mapping[str, Path]:
+        """Return nothing: the arrays are all."""
+        return {}
+
     def facts(self) -> Mapping[str, Any]:
         """Return nothing: fitting chooses nothing by itself."""
         return {}
 
-    def _margin(self, counts: Counts) -> float:
+    def margin(self, counts: Counts) -> float:
+        """Return the log-odds of one snapshot."""
         # Plain sums instead of BLAS: equal inputs give equal bits, whatever their neighbours.
         values = _weighted(counts, self.idf)
         length = np.sqrt(np.sum(values * values))
@@ -163,7 +169,7 @@ class NgramHead:
             idf=idf, weights=model.coef_[0].copy(), intercept=float(model.intercept_[0])
         )
 
-    def restore(self, arrays: Arrays) -> FittedNgramHead:
+    def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedNgramHead:  # noqa: ARG002
         """Make a fitted head of what `FittedNgramHead.arrays` gave."""
         seen = arrays["seen"]
         idf, weights = np.zeros(BUCKETS), np.zeros(BUCKETS)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.monitor.features import FeatureState
-from sentinel_sql.monitor.head import Bools, FittedHead, Floats, Head
+from sentinel_sql.monitor.head import Bools, FittedHead, Floats, Head, JointHead
 from sentinel_sql.monitor.references import Keys
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import Trajectory, commitment
@@ -58,27 +58,53 @@ def read_run(
     )
 
 
-def fit_head(
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """What one head learns of n runs.
+
+    Attributes:
+        targets: shape (n,).
+        trained_on: shape (n,), the runs that may be fitted on, both classes among them.
+    """
+
+    targets: Bools
+    trained_on: Bools
+
+
+def fit_heads(
     head: Head[Any],
     runs: Sequence[ReadRun],
-    targets: Bools,
+    tasks: Sequence[Task],
     *,
     templates: Sequence[str],
     seed: int,
-) -> FittedHead[Any]:
-    """Fit a head on all snapshots of the n runs, each labelled with its run's target.
+) -> tuple[FittedHead[Any], ...]:
+    """Fit one head a task on the snapshots of n runs, each labelled with its run's target.
 
     Args:
-        head: the kind of head.
+        head: the kind of all heads.
         runs: n read runs.
-        targets: shape (n,), both classes among them.
+        tasks: what each head learns.
         templates: n template names.
-        seed: of the fit.
+        seed: of the fits.
     """
     sizes = [len(run.training) for run in runs]
     inputs = [snapshot for run in runs for snapshot in run.training]
-    groups = np.unique(np.asarray(templates), return_inverse=True)[1].astype(np.int64)
-    return head.fit(inputs, np.repeat(targets, sizes), groups=np.repeat(groups, sizes), seed=seed)
+    names = np.unique(np.asarray(templates), return_inverse=True)[1].astype(np.int64)
+    groups = np.repeat(names, sizes)
+    targets = [np.repeat(task.targets, sizes) for task in tasks]
+    trained_on = [np.repeat(task.trained_on, sizes) for task in tasks]
+    if isinstance(head, JointHead):
+        return tuple(head.fit_jointly(inputs, targets, trained_on, groups=groups, seed=seed))
+    return tuple(
+        head.fit(
+            [snapshot for snapshot, kept in zip(inputs, on, strict=True) if kept],
+            target[on],
+            groups=groups[on],
+            seed=seed,
+        )
+        for target, on in zip(targets, trained_on, strict=True)
+    )
 
 
 def score_prefixes(head: FittedHead[Any], runs: Iterable[ReadRun]) -> Floats:

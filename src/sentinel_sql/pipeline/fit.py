@@ -32,7 +32,7 @@ from sentinel_sql.monitor.hybrid import (
     hybrid_inputs,
 )
 from sentinel_sql.monitor.session import Estimators, Monitor
-from sentinel_sql.monitor.snapshots import ReadRun, fit_head, read_run, score_prefixes
+from sentinel_sql.monitor.snapshots import ReadRun, Task, fit_heads, read_run, score_prefixes
 from sentinel_sql.pipeline.scoring import label_of, prefix_scores
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.trajectory.record import AgentInfo, Trajectory
@@ -102,29 +102,17 @@ def fit(
         seed=seed,
     )
     everyone = np.ones(len(train.runs), np.bool_)
-    unanswerable_oof, correct_oof = (
-        out_of_fold(
-            kind,
-            train.runs,
-            targets=targets,
-            trained_on=on,
-            templates=train.templates,
-            folds=folds,
-            seed=seed,
-        )
-        for targets, on in ((~train.answerable, everyone), (train.correct, train.judged))
+    tasks = (
+        Task(targets=~train.answerable, trained_on=everyone),
+        Task(targets=train.correct, trained_on=train.judged),
+    )
+    unanswerable_oof, correct_oof = out_of_fold(
+        kind, train.runs, tasks, templates=train.templates, folds=folds, seed=seed
     )
     on_progress(2, STAGES)
 
-    answerability, correctness = (
-        fit_head(
-            kind,
-            [run for run, kept in zip(train.runs, on, strict=True) if kept],
-            targets[on],
-            templates=[name for name, kept in zip(train.templates, on, strict=True) if kept],
-            seed=seed,
-        )
-        for targets, on in ((~train.answerable, everyone), (train.correct, train.judged))
+    answerability, correctness = fit_heads(
+        kind, train.runs, tasks, templates=train.templates, seed=seed
     )
     hybrid = fit_hybrid(
         hybrid_inputs(correct_oof[train.last], train.features)[train.answered],
