@@ -21,6 +21,7 @@ from sentinel_sql.cli import (
     import_,
     label,
     questions,
+    rivals,
     show,
 )
 from sentinel_sql.errors import SentinelError
@@ -43,6 +44,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(questions.app, name="questions", short_help="Check questions, split into pools.")
+app.add_typer(rivals.app, name="rivals", short_help="Ask the agent's own model how sure it is.")
 for name, verb, example, short in (
     ("demo", demo.demo, demo.EXAMPLE, "The whole system at work, in one go."),
     ("ask", ask.ask, ask.EXAMPLE, "Ask one question, guarded."),

@@ -14,6 +14,7 @@ VERBS = (
     *(("demo",), ("ask",), ("hospital",)),
     *(("questions", "check"), ("questions", "pools")),
     *((name,) for name in ("collect", "import", "label", "fit", "evaluate", "show")),
+    ("rivals", "collect"),
     *((name,) for name in ("doctor", "bench")),
 )
 """In the order in which a user meets them; a test holds them to the commands that exist."""

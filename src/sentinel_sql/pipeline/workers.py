@@ -93,7 +93,7 @@ class Workers:
             for number in range(min(count, len(self._questions)))
         ]
         try:
-            with _terminated_as_interrupted():
+            with terminated_as_interrupted():
                 for thread in threads:
                     thread.start()
                 for _ in self._questions:
@@ -183,7 +183,7 @@ class _StoppedError(Exception):
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
+def terminated_as_interrupted() -> Iterator[None]:
     """Let SIGTERM end the collection as Ctrl-C does, where signals may be handled at all."""
     if threading.current_thread() is not threading.main_thread():
         yield

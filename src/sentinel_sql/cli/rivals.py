@@ -1,0 +1,244 @@
+"""`sentinel rivals`: ask an agent's own model how sure it is of its recorded answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sentinel_sql.cli.agents import (
+    CommitOnError,
+    Examples,
+    MaxSteps,
+    MaxTokens,
+    Notes,
+    PromptName,
+    Retries,
+    Timeout,
+    examples_of,
+    notes_of,
+    react_agent,
+)
+from sentinel_sql.cli.evaluate import Pool
+from sentinel_sql.cli.options import DatabasePath, Mode, Store
+from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
+
+if TYPE_CHECKING:
+    from sentinel_sql.agent.react import ReactAgent
+    from sentinel_sql.database.equivalence import Equivalence
+    from sentinel_sql.pipeline.ask_confidences import AskedSummary
+    from sentinel_sql.pipeline.ask_costs import Cost
+    from sentinel_sql.pipeline.asker import Asker
+    from sentinel_sql.trajectory.record import Trajectory
+
+app = typer.Typer(
+    help="Confidences of the agent's own model, to set beside the monitor's.",
+    no_args_is_help=True,
+)
+
+
+class Methods(StrEnum):
+    """The methods, as the command line spells them."""
+
+    p_true = "p-true"
+    verbalized = "verbalized"
+    single_turn = "single-turn"
+    self_consistency = "self-consistency"
+
+
+EXAMPLE = (
+    "Example: sentinel rivals collect runs/qwen --pools pools.json --database mimic_iv.sqlite "
+    "--base-url http://127.0.0.1:8000/v1 --model qwen2.5-coder-7b --out confidences/"
+)
+
+
+@app.command("collect", epilog=EXAMPLE)
+def collect(
+    store: Store,
+    database: DatabasePath,
+    base_url: Annotated[
+        str, typer.Option(metavar="URL", help="The endpoint that the agent was collected with.")
+    ],
+    model: Annotated[str, typer.Option(metavar="NAME", help="The agent's model there.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Made if absent; resumed where it stopped.")
+    ],
+    method: Annotated[
+        list[Methods] | None,
+        typer.Option(
+            help="How to ask; repeat for more. single-turn samples the last turn alone, "
+            "self-consistency the whole run.  [p-true, verbalized and self-consistency]"
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Samples of an answer.")] = 5,
+    temperature: Annotated[float, typer.Option(min=0.01, help="Of the samples.")] = 0.7,
+    mode: Mode = "sentinel-1",
+    pools: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Ask about the calibration and held-out pools alone; nothing is fitted on train.",
+        ),
+    ] = None,
+    pool: Annotated[
+        list[Pool] | None, typer.Option(help="With --pools: other pools; repeat for more.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many answers this time.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it costs.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Answers asked about at once.")] = 1,
+    prompt: PromptName = "guided",
+    notes: Notes = None,
+    examples: Examples = None,
+    max_steps: MaxSteps = 8,
+    max_tokens: MaxTokens = 512,
+    timeout: Timeout = 120.0,
+    retries: Retries = 4,
+    commit_on_error: CommitOnError = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the agent's model about its recorded answers: P(True), in words, and by sampling again.
+
+    Takes the options that the runs were collected with. Asked once, kept for ever: `sentinel
+    evaluate --rivals --confidences DIR` calls no model.
+    """
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.labels.strict import mode_named
+    from sentinel_sql.pipeline.ask_confidences import answers_of, ask_confidences
+    from sentinel_sql.pipeline.ask_costs import costs
+    from sentinel_sql.pipeline.confidences import METHODS, held_in
+
+    wanted = {each.value for each in method or _DEFAULT}
+    chosen = [name for name in METHODS if name in wanted]
+    runs = _runs(store, pools, [each.value for each in pool or ()])
+    with (
+        SqliteDatabase.open(database, clock=runs[0].question.clock if runs else None) as opened,
+        react_agent(
+            opened,
+            base_url=base_url,
+            model=model,
+            prompt=prompt,
+            notes=notes_of(notes),
+            examples=examples_of(examples),
+            max_steps=max_steps,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            retries=retries,
+            commit_on_error=commit_on_error,
+        ) as agent,
+    ):
+        answers = answers_of(runs, agent)
+        expected = costs(answers, chosen, samples=samples, held=held_in(out), limit=limit)
+        for cost in expected:
+            say(_told(cost))
+        document: dict[str, Any] = {"expected": [asdict(cost) for cost in expected]}
+        if dry_run:
+            emit(document, as_json=as_json, tables=list)
+            return
+        settings = {"base_url": base_url, "model": model, "timeout": timeout, "retries": retries}
+        with (
+            _asker(
+                agent,
+                mode_named(mode),
+                settings,
+                max_tokens=max_tokens,
+                samples=samples,
+                temperature=temperature,
+            ) as asker,
+            progress("records") as advance,
+        ):
+            summary = ask_confidences(
+                answers,
+                asker,
+                chosen,
+                store=out,
+                workers=workers,
+                limit=limit,
+                on_progress=advance,
+            )
+    document |= {**asdict(summary), "store": str(summary.store)}
+    emit(document, as_json=as_json, tables=lambda: [_table(summary)])
+    if summary.interrupted:
+        raise KeyboardInterrupt
+
+
+_DEFAULT = (Methods.p_true, Methods.verbalized, Methods.self_consistency)
+
+
+def _runs(store: Path, pools: Path | None, named: Sequence[str]) -> list[Trajectory]:
+    from sentinel_sql.errors import InputError
+    from sentinel_sql.questions.pools import Pools
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    if pools is None:
+        if named:
+            raise InputError("--pool names a pool, but no manifest: give it with --pools")
+        return list(read_trajectories(store))
+    manifest = Pools.read(pools)
+    wanted = named or ("calibration", "heldout")
+    return [run for run in read_trajectories(store) if manifest.pool_of(run.question.id) in wanted]
+
+
+@contextmanager
+def _asker(
+    agent: ReactAgent,
+    mode: Equivalence,
+    settings: Mapping[str, Any],
+    *,
+    max_tokens: int,
+    samples: int,
+    temperature: float,
+) -> Iterator[Asker]:
+    from sentinel_sql.agent.openai import OpenAIModel
+    from sentinel_sql.agent.self_report import ALTERNATIVES, NUMBER_TOKENS, WORD_TOKENS
+    from sentinel_sql.pipeline.asker import Asker
+
+    with ExitStack() as open_models:
+
+        def model(**more: Any) -> OpenAIModel:
+            return open_models.enter_context(OpenAIModel(**settings, **more))
+
+        yield Asker(
+            agent=agent,
+            word=model(max_tokens=WORD_TOKENS, top=ALTERNATIVES),
+            number=model(max_tokens=NUMBER_TOKENS),
+            samplers=[
+                model(max_tokens=max_tokens, temperature=temperature, seed=seed)
+                for seed in range(1, samples + 1)
+            ],
+            mode=mode,
+        )
+
+
+def _told(cost: Cost) -> str:
+    tokens = (
+        "tokens unknown"
+        if cost.prompt_tokens is None or cost.completion_tokens is None
+        else f"{cost.prompt_tokens:,} tokens read and {cost.completion_tokens:,} written"
+    )
+    pace = "" if cost.seconds is None else f", {cost.seconds / 60:.0f} min at the recorded pace"
+    return f"{cost.method}: {cost.records} answers, {cost.calls} calls, {tokens}{pace}"
+
+
+def _table(summary: AskedSummary) -> Any:
+    return facts(
+        f"Confidences in {summary.store}",
+        {
+            "answers": summary.answers,
+            "recorded": dict(summary.done),
+            "there before": summary.already_there,
+            "failed": sum(summary.failed.values()),
+            **{f"  {count} ×": reason for reason, count in summary.failed.items()},
+            "still to do": summary.missing,
+            "calls": summary.calls,
+            "tokens read": summary.prompt_tokens,
+            "tokens written": summary.completion_tokens,
+            "model minutes": f"{summary.seconds / 60:.1f}",
+        },
+    )
