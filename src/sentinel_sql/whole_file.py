@@ -1,9 +1,12 @@
-"""Files that appear whole or not at all, durable and readable by their owner only."""
+"""Files and folders that appear whole or not at all, durable, readable by their owner only."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -35,6 +38,38 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         Path(draft).unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+@contextmanager
+def whole_folder(folder: str | Path, *, known_by: str) -> Iterator[Path]:
+    """Give a draft to fill; the folder then stands in its place at once, or stays as it was.
+
+    Args:
+        folder: absent, empty, or an older one of the same kind, which is replaced.
+        known_by: the file that tells the kind; a folder without it is left alone.
+
+    Raises:
+        FileExistsError: the folder holds something else.
+        OSError: it can't be written; nothing of it stays behind.
+    """
+    folder = Path(os.path.realpath(folder))  # a link stays a link
+    if folder.exists() and not (folder / known_by).is_file() and os.listdir(folder):
+        raise FileExistsError(f"{folder} isn't empty and holds no {known_by}")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        yield draft
+        if folder.exists():
+            retired = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+            os.replace(folder, retired)
+            os.replace(draft, folder)
+            shutil.rmtree(retired)
+        else:
+            os.replace(draft, folder)
+        sync_folder(folder.parent)
+    finally:
+        if draft.exists():
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:

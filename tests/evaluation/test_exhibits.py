@@ -27,7 +27,7 @@ from sentinel_sql.evaluation.gain import gain
 from sentinel_sql.evaluation.heads import heads
 from sentinel_sql.evaluation.ladder import ladder
 from sentinel_sql.evaluation.operating import operating
-from sentinel_sql.evaluation.reliability import reliability
+from sentinel_sql.evaluation.reliability import confidence_bins, reliability
 from sentinel_sql.evaluation.replay import replay
 from sentinel_sql.evaluation.selective import selective
 from sentinel_sql.evaluation.step_economics import step_economics
@@ -190,11 +190,11 @@ def test_reliability_and_selective_are_over_answers_alone() -> None:
     n = seen.scores.answered.sum()
     assert {row.n for row in reliability(seen).rows} == {n}
     assert {row.n for row in selective(seen).rows} == {n}
-    for row in reliability(seen).rows:
-        assert sum(b.n for b in row.bins) == n
+    for stage in ("raw", "calibrated"):
+        assert sum(row.n for row in confidence_bins(seen).rows if row.stage == stage) == n
     for curve in selective(seen).rows:
-        assert curve.risk is not None
-        assert curve.risk[-1] == pytest.approx(1 - seen.scores.correct[seen.scores.answered].mean())
+        wrong = 1 - seen.scores.correct[seen.scores.answered].mean()
+        assert curve.risk_at_100 == pytest.approx(wrong)
 
 
 @pytest.mark.parametrize("runs", [1, 2, 30])

@@ -42,8 +42,9 @@ def shown(evaluation: dict[str, Any]) -> list[str]:
     return console.export_text().splitlines()
 
 
-def test_every_exhibit_has_a_table() -> None:
-    assert list(TABLES) == list(EXHIBITS)
+def test_the_screen_shows_few_exhibits_in_their_order() -> None:
+    assert list(TABLES) == [name for name in EXHIBITS if name in TABLES]
+    assert len(TABLES) <= 8
 
 
 @pytest.mark.parametrize("runs", [1, 40, 2500])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,7 +22,7 @@ class Pool(StrEnum):
 
 EXAMPLE = (
     "Example: sentinel evaluate runs/qwen --pools pools.json --labels labels.jsonl "
-    "--monitor monitor/ --json"
+    "--monitor monitor/ --out evaluation/"
 )
 
 
@@ -40,13 +41,32 @@ def evaluate(
     exact_bar: Annotated[
         bool, typer.Option(help="Deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option(help="Score the same decisions by the strict labels.")
+    ] = False,
+    question_only: Annotated[
+        bool, typer.Option(help="The rival that reads the question and never the run.")
+    ] = False,
+    reweight: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Every figure for that share of unanswerable questions, such as 0.2.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep it here: columns, and every table as CSV."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
+    from sentinel_sql.evaluation.options import Options
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.pipeline.evaluate import evaluate as evaluate_monitor
+    from sentinel_sql.pipeline.evaluation_folder import save
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.report.tables import screen
     from sentinel_sql.trajectory.store import read_trajectories
@@ -60,10 +80,14 @@ def evaluate(
             labelled,
             stakes=tuple(stakes or STAKES_OF_RECORD),
             pool=pool.value,
-            exact_bar=exact_bar,
+            options=Options(
+                exact_bar=exact_bar, strict=strict, question_only=question_only, reweight=reweight
+            ),
             schema=header.schema,
             bundle=monitor,
             on_progress=advance,
         )
+    if out is not None:
+        save(made, out)
     document = made.to_json()
     emit(document, as_json=as_json, tables=lambda: screen(document))

@@ -7,7 +7,8 @@ rows of run i are `offsets[i] : offsets[i + 1]`, its prefixes t = 0 … T_i in o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from hashlib import sha256
 from typing import Any, Self
 
 import numpy as np
@@ -69,6 +70,14 @@ class PrefixScores:
     def steps(self) -> Ints:
         """Steps T_i of every run, shape (N,)."""
         return np.diff(self.offsets) - 1
+
+    def with_hashed_templates(self) -> Self:
+        """Return the same columns, telling which runs share a template but not its text.
+
+        A template may be a query, and columns are kept where no run content should be.
+        """
+        hashed = [sha256(name.encode()).hexdigest()[:16] for name in self.templates]
+        return replace(self, templates=tuple(hashed))
 
     def to_columns(self) -> dict[str, NDArray[Any]]:
         """Return every column by name as a plain array, as a bundle keeps them."""

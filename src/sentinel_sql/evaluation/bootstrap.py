@@ -38,33 +38,71 @@ class Interval:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reweighting:
+    """Which questions are of a kind, and the share of that kind in the population meant.
+
+    Attributes:
+        members: shape (N,), with questions of both kinds.
+        share: in (0, 1).
+    """
+
+    members: Bools
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Resampling:
     """B resamples of C clusters, drawn once and shared by every statistic of an evaluation.
 
     Attributes:
         cluster: shape (N,), the cluster of every question, 0 … C − 1.
         counts: shape (B, C), how often each cluster is in each resample; rows sum to C.
+        reweighting: if given, every statistic is for a population of that share, in the pool and
+            in each resample anew (post-stratification); a resample without a kind that a
+            statistic needs says nothing of it.
     """
 
     cluster: Ints
     counts: Floats
+    reweighting: Reweighting | None = None
 
     @classmethod
     def over(
-        cls, templates: Sequence[str], *, resamples: int = RESAMPLES, seed: int = SEED
+        cls,
+        templates: Sequence[str],
+        *,
+        resamples: int = RESAMPLES,
+        seed: int = SEED,
+        reweighting: Reweighting | None = None,
     ) -> Self:
-        """Draw the resamples for N questions with these templates; equal seeds, equal draws."""
-        names, cluster = np.unique(np.asarray(templates, dtype=str), return_inverse=True)
-        size = len(names)
+        """Draw the resamples for N questions with these templates; equal seeds, equal draws.
+
+        Clusters are numbered as they first appear, so that their names don't move an interval.
+        """
+        numbers: dict[str, int] = {}
+        cluster = np.array([numbers.setdefault(name, len(numbers)) for name in templates])
+        size = len(numbers)
         counts = np.random.default_rng(seed).multinomial(
             size, np.full(size, 1 / max(size, 1)), size=resamples
         )
-        return cls(cluster=cluster.astype(np.int64), counts=counts.astype(np.float64))
+        return cls(
+            cluster=cluster.astype(np.int64),
+            counts=counts.astype(np.float64),
+            reweighting=reweighting,
+        )
 
     @property
     def clusters(self) -> int:
         """Number of clusters C."""
         return int(self.counts.shape[1])
+
+    @property
+    def weights(self) -> Floats:
+        """What each question weighs, shape (N,), one on average."""
+        weights = np.ones(len(self.cluster))
+        for members, share in self._kinds():
+            weights[members] = share * len(members) / max(int(members.sum()), 1)
+        return weights
 
     def mean(self, values: Floats | Ints | Bools, where: Bools | None = None) -> Interval | None:
         """Return the mean of `values` over the questions in `where`; None if there are none.
@@ -88,11 +126,37 @@ class Resampling:
             below: shape (N,), not negative.
             where: shape (N,); every question if None.
         """
-        sums = [self._per_cluster(column, where) for column in (above, below)]
-        total = float(sums[1].sum())
-        if total == 0:
+        (total, drawn_total), (size, drawn_size) = (
+            self._sum(column, where) for column in (above, below)
+        )
+        if size == 0:
             return None
-        return _interval(float(sums[0].sum()) / total, self.counts @ sums[0], self.counts @ sums[1])
+        return _interval(total / size, drawn_total, drawn_size)
+
+    def mean_gap(
+        self, values: Floats, group: Ints, where: Bools | None = None, *, bins: int
+    ) -> Interval | None:
+        """Return Σ over groups of |Σ values in the group|, over the number of questions.
+
+        With values confidence − correct and groups its bins this is the ECE. None if `where` is
+        empty.
+
+        Args:
+            values: shape (N,); NaN only outside `where`.
+            group: shape (N,), each in 0 … `bins` − 1.
+            where: shape (N,); every question if None.
+            bins: number of groups.
+        """
+        inside = np.ones(len(self.cluster), dtype=bool) if where is None else where
+        size, drawn_size = self._sum(inside)
+        if size == 0:
+            return None
+        gaps = [self._sum(values, inside & (group == b)) for b in range(bins)]
+        return _interval(
+            sum(abs(gap) for gap, _ in gaps) / size,
+            np.sum([np.abs(drawn) for _, drawn in gaps], axis=0),
+            drawn_size,
+        )
 
     def auroc(self, target: Bools, score: Floats, where: Bools | None = None) -> Interval | None:
         """Return the AUROC of `score` over the questions in `where`; None for one class.
@@ -114,20 +178,38 @@ class Resampling:
         self, target: Bools, scores: tuple[Floats, ...], where: Bools | None
     ) -> Interval | None:
         inside = np.ones(len(target), dtype=bool) if where is None else where
-        positive, negative = inside & target, inside & ~target
-        if not positive.any() or not negative.any():
+        if not (inside & target).any() or not (inside & ~target).any():
             return None
-        wins = self._wins(positive, negative, scores[0])
-        for rival in scores[1:]:
-            wins = wins - self._wins(positive, negative, rival)
-        pairs = float(positive.sum()) * float(negative.sum())
-        drawn_pairs = (self.counts @ self._per_cluster(positive, None)) * (
-            self.counts @ self._per_cluster(negative, None)
-        )
-        drawn_wins = np.einsum("bc,bc->b", self.counts @ wins, self.counts)
-        return _interval(float(wins.sum()) / pairs, drawn_wins, drawn_pairs)
+        kinds = self._kinds() or ((np.ones(len(target), dtype=bool), 1.0),)
+        won, pairs, drawn_won, drawn_pairs = 0.0, 0.0, np.zeros(()), np.zeros(())
+        for members, share in kinds:
+            for others, other_share in kinds:
+                positive, negative = inside & target & members, inside & ~target & others
+                if not positive.any() or not negative.any():
+                    continue
+                wins, drawn_wins = self._wins(positive, negative, scores[0])
+                for rival in scores[1:]:
+                    rival_wins, drawn_rival = self._wins(positive, negative, rival)
+                    wins, drawn_wins = wins - rival_wins, drawn_wins - drawn_rival
+                weight, drawn = self._scale(members, share)
+                other_weight, other_drawn = self._scale(others, other_share)
+                won += weight * other_weight * wins
+                pairs += weight * other_weight * float(positive.sum()) * float(negative.sum())
+                drawn_won = drawn_won + drawn * other_drawn * drawn_wins
+                drawn_pairs = drawn_pairs + drawn * other_drawn * (
+                    self.counts @ self._per_cluster(positive, None)
+                ) * (self.counts @ self._per_cluster(negative, None))
+        return _interval(won / pairs, drawn_won, drawn_pairs)
 
-    def _wins(self, positive: Bools, negative: Bools, score: Floats) -> Floats:
+    def _wins(self, positive: Bools, negative: Bools, score: Floats) -> tuple[float, Floats]:
+        """Return how many pairs the positives win, ties half, and in each resample, shape (B,)."""
+        involved = int(positive.sum()) + int(negative.sum())
+        if self.clusters**2 <= _SWEEP_PAYS * involved:
+            wins = self._wins_by_cluster(positive, negative, score)
+            return float(wins.sum()), np.einsum("bc,bc->b", self.counts @ wins, self.counts)
+        return self._wins_by_sweep(positive, negative, score)
+
+    def _wins_by_cluster(self, positive: Bools, negative: Bools, score: Floats) -> Floats:
         """Return shape (C, C): pairs that a positive of one cluster wins over another's negative.
 
         A resample's AUROC is then a quadratic form in its counts, and needs no sorting.
@@ -144,6 +226,63 @@ class Resampling:
         np.add.at(wins, self.cluster[above], (ahead[less] + ahead[no_more]) / 2)
         return wins
 
+    def _wins_by_sweep(
+        self, positive: Bools, negative: Bools, score: Floats
+    ) -> tuple[float, Floats]:
+        """Count the same by one sweep over the sorted scores, for all resamples of a block.
+
+        It grows with the number of questions, not with the square of the number of clusters.
+        """
+        below = np.flatnonzero(negative)
+        below = below[np.argsort(score[below], kind="stable")]
+        above = np.flatnonzero(positive)
+        less = np.searchsorted(score[below], score[above], side="left")
+        no_more = np.searchsorted(score[below], score[above], side="right")
+        drawn = np.empty(len(self.counts))
+        rows = max(1, _BLOCK // (len(below) + len(above) + 1))
+        for start in range(0, len(drawn), rows):
+            counts = self.counts[start : start + rows]
+            ahead = np.zeros((len(counts), len(below) + 1))
+            np.cumsum(counts[:, self.cluster[below]], axis=1, out=ahead[:, 1:])
+            beaten = ahead[:, less] + ahead[:, no_more]
+            drawn[start : start + rows] = (
+                np.einsum("bn,bn->b", counts[:, self.cluster[above]], beaten) / 2
+            )
+        return float((less + no_more).sum()) / 2, drawn
+
+    def _sum(
+        self, values: Floats | Ints | Bools, where: Bools | None = None
+    ) -> tuple[float, Floats]:
+        """Return a sum over the pool, and over each resample, shape (B,), each kind weighed."""
+        kinds = self._kinds()
+        if not kinds:
+            sums = self._per_cluster(values, where)
+            return float(sums.sum()), self.counts @ sums
+        total, drawn_total = 0.0, np.zeros(len(self.counts))
+        for members, share in kinds:
+            inside = members if where is None else where & members
+            if inside.any():
+                sums = self._per_cluster(values, inside)
+                weight, drawn = self._scale(members, share)
+                total += weight * float(sums.sum())
+                drawn_total = drawn_total + drawn * (self.counts @ sums)
+        return total, drawn_total
+
+    def _kinds(self) -> tuple[tuple[Bools, float], ...]:
+        if self.reweighting is None:
+            return ()
+        members, share = self.reweighting.members, self.reweighting.share
+        return (members, share), (~members, 1.0 - share)
+
+    def _scale(self, members: Bools, share: float) -> tuple[float, Floats]:
+        """Return what a question of a kind weighs in the pool, and in each resample, shape (B,)."""
+        if self.reweighting is None:
+            return 1.0, np.ones(len(self.counts))
+        drawn = self.counts @ self._per_cluster(members, None)
+        weights = np.full(len(drawn), np.nan)  # a resample without the kind
+        np.divide(share, drawn, out=weights, where=drawn > 0)
+        return share / float(members.sum()), weights
+
     def _per_cluster(self, values: Floats | Ints | Bools, where: Bools | None) -> Floats:
         weights = values if where is None else np.where(where, values, 0.0)
         return np.bincount(
@@ -151,8 +290,15 @@ class Resampling:
         ).astype(np.float64)
 
 
-def _interval(estimate: float, above: Floats, below: Floats) -> Interval:
+_SWEEP_PAYS = 40
+"""Above that many squared clusters a question the sweep is the faster way (measured)."""
+_BLOCK = 2_000_000
+
+
+def _interval(estimate: float, above: Floats, below: Floats) -> Interval | None:
     # A resample without any case of the statistic says nothing of it.
-    said = below > 0
+    said = (below > 0) & ~np.isnan(above)
+    if not said.any():
+        return None
     low, high = np.percentile(above[said] / below[said], LEVEL)
     return Interval(estimate=estimate, low=float(low), high=float(high))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.column import SHARE, Column
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 
 
@@ -14,11 +16,11 @@ from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 class StepRow:
     """One head at one t, over the runs that got that far; AUROC is None for one class."""
 
-    head: str
-    t: int
-    n: int
-    positives: int
-    auroc: Interval | None
+    head: Annotated[str, Column("which head", within="correctness or answerability")]
+    t: Annotated[int, Column("steps read; 0 is the question alone", unit="steps")]
+    n: Annotated[int, Column("runs that got that far")]
+    positives: Annotated[int, Column("of these, correct or answerable ones")]
+    auroc: Annotated[Interval | None, Column("AUROC of the head on these runs", within=SHARE)]
 
 
 def by_step(evidence: Evidence) -> Exhibit[StepRow]:
@@ -50,5 +52,6 @@ def by_step(evidence: Evidence) -> Exhibit[StepRow]:
     return Exhibit(
         title="AUROC by step",
         note="Correctness over answers to answerable questions, answerability over all runs.",
+        row=StepRow,
         rows=tuple(rows),
     )

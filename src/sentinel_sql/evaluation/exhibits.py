@@ -1,4 +1,4 @@
-"""The table of exhibits: every one that an evaluation shows, by name, in order."""
+"""The table of exhibits: every one that an evaluation makes, by name, in order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from sentinel_sql.evaluation.gain import gain
 from sentinel_sql.evaluation.heads import heads
 from sentinel_sql.evaluation.ladder import ladder
 from sentinel_sql.evaluation.operating import operating
-from sentinel_sql.evaluation.reliability import reliability
-from sentinel_sql.evaluation.selective import selective
+from sentinel_sql.evaluation.reliability import confidence_bins, reliability
+from sentinel_sql.evaluation.selective import risk_coverage_sweep, selective
+from sentinel_sql.evaluation.stakes_sweep import stakes_sweep
 from sentinel_sql.evaluation.step_economics import step_economics
 
 EXHIBITS: Mapping[str, Callable[[Evidence], Exhibit[Any]]] = {
@@ -20,8 +21,11 @@ EXHIBITS: Mapping[str, Callable[[Evidence], Exhibit[Any]]] = {
     "heads": heads,
     "operating": operating,
     "gain": gain,
+    "stakes": stakes_sweep,
     "reliability": reliability,
+    "confidence_bins": confidence_bins,
     "by_step": by_step,
     "step_economics": step_economics,
     "selective": selective,
+    "risk_coverage": risk_coverage_sweep,
 }

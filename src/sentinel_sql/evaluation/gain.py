@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sentinel_sql.decision.policy import SYSTEMS
 from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.column import RS_UNIT, STAKES, SYSTEM, Column
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 
 RIVALS = ("always-abstain", "vanilla")
@@ -15,11 +17,14 @@ RIVALS = ("always-abstain", "vanilla")
 class GainRow:
     """RS(λ) of a system minus RS(λ) of a rival; `significant` if the interval excludes zero."""
 
-    system: str
-    stakes: float
-    over: str
-    gain: Interval
-    significant: bool
+    system: Annotated[str, SYSTEM]
+    stakes: Annotated[float, STAKES]
+    over: Annotated[str, Column("the rival", within="always-abstain or vanilla")]
+    gain: Annotated[
+        Interval,
+        Column("RS(λ) of the system minus the rival's, on the same resamples", unit=RS_UNIT),
+    ]
+    significant: Annotated[bool, Column("the interval of the gain excludes zero")]
 
 
 def gain(evidence: Evidence) -> Exhibit[GainRow]:
@@ -46,5 +51,6 @@ def gain(evidence: Evidence) -> Exhibit[GainRow]:
     return Exhibit(
         title="Gain over always abstaining and over the agent alone",
         note="A 95 % template-cluster interval that excludes zero is marked.",
+        row=GainRow,
         rows=tuple(rows),
     )

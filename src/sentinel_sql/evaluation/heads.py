@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sentinel_sql.decision.columns import terminal
 from sentinel_sql.decision.prefix_scores import Bools, Floats
 from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.column import SHARE, Column
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadRow:
-    """One ranking task. AUROCs are None where only one class is present.
+    """One ranking task. AUROCs are None where only one class is present."""
 
-    Attributes:
-        name: of the task.
-        over: which runs it is over, in words.
-        n: runs in it.
-        positives: runs of the positive class (correct, or answerable).
-        auroc: of the head.
-        rule: of the plain rule on the same runs; None where nothing was executed yet.
-        lead: head minus rule, on the same resamples.
-    """
-
-    name: str
-    over: str
-    n: int
-    positives: int
-    auroc: Interval | None
-    rule: Interval | None
-    lead: Interval | None
+    name: Annotated[str, Column("the ranking task")]
+    over: Annotated[str, Column("which runs it is over")]
+    n: Annotated[int, Column("runs in it")]
+    positives: Annotated[
+        int, Column("of these, runs of the positive class: correct, or answerable")
+    ]
+    auroc: Annotated[Interval | None, Column("AUROC of the head", within=SHARE)]
+    rule: Annotated[
+        Interval | None,
+        Column(
+            "AUROC of the plain rule 'executed and not empty' on the same runs; empty where "
+            "nothing was executed yet",
+            within=SHARE,
+        ),
+    ]
+    lead: Annotated[
+        Interval | None,
+        Column("AUROC of the head minus the rule's, on the same resamples", within="[−1, 1]"),
+    ]
 
 
 def heads(evidence: Evidence) -> Exhibit[HeadRow]:
@@ -92,6 +96,7 @@ def heads(evidence: Evidence) -> Exhibit[HeadRow]:
             "AUROC with its 95 % template-cluster interval; the rule is 'executed and not "
             "empty'. A head that doesn't beat it adds nothing."
         ),
+        row=HeadRow,
         rows=rows,
     )
 

@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from sentinel_sql.decision.policy import SYSTEMS
-from sentinel_sql.decision.prefix_scores import Floats, Ints
 from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.column import RS_RANGE, RS_UNIT, SHARE, STAKES, SYSTEM, Column
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 
 
 @dataclass(frozen=True, kw_only=True)
+class Decisions:
+    """How many runs ended in each kind of decision."""
+
+    refuse: Annotated[int, Column("runs refused at t = 0")]
+    exit: Annotated[int, Column("runs stopped on their way")]
+    withhold: Annotated[int, Column("runs that ended without an answer being delivered")]
+    deliver: Annotated[int, Column("runs whose answer was delivered")]
+
+
+@dataclass(frozen=True, kw_only=True)
 class LadderRow:
-    """One system at one λ. Savings are shares of what the vanilla agent spends, in [0, 1].
+    """One system at one λ. Savings are of what the vanilla agent spends, None if unknown."""
 
-    `rs_official` is RS on the official ×100 scale. `tokens_saved` and `seconds_saved` are over
-    the runs whose every step tells them; None if none does.
-    """
-
-    system: str
-    stakes: float
-    rs: Interval
-    rs_official: float
-    delivered: int
-    coverage: float
-    accuracy: float | None
-    steps_saved: float | None
-    tokens_saved: float | None
-    seconds_saved: float | None
-    decisions: dict[str, int]
+    system: Annotated[str, SYSTEM]
+    stakes: Annotated[float, STAKES]
+    rs: Annotated[Interval, Column("reliability score RS(λ)", unit=RS_UNIT, within=RS_RANGE)]
+    rs_official: Annotated[
+        float, Column("RS(λ) on the official scale, ×100", within="[−100λ, 100]")
+    ]
+    delivered: Annotated[int, Column("answers delivered")]
+    coverage: Annotated[float, Column("share of questions answered", unit="share", within=SHARE)]
+    accuracy: Annotated[
+        float | None,
+        Column("share of the delivered answers that is correct", unit="share", within=SHARE),
+    ]
+    steps_saved: Annotated[
+        float | None,
+        Column("share of the agent's steps that is never run", unit="share", within=SHARE),
+    ]
+    tokens_saved: Annotated[
+        float | None,
+        Column(
+            "share of the completion tokens never generated, over runs that tell them for every "
+            "step",
+            unit="share",
+            within=SHARE,
+        ),
+    ]
+    seconds_saved: Annotated[
+        float | None,
+        Column(
+            "share of the model's time never spent, over runs that tell it for every step; the "
+            "monitor's own time is not subtracted",
+            unit="share",
+            within=SHARE,
+        ),
+    ]
+    decisions: Decisions
 
 
 def ladder(evidence: Evidence) -> Exhibit[LadderRow]:
@@ -41,23 +70,26 @@ def ladder(evidence: Evidence) -> Exhibit[LadderRow]:
         vanilla = evidence.replays["vanilla", level]
         for system in SYSTEMS:
             run = evidence.replays[system, level]
-            interval = resampling.mean(run.payoff)
-            assert interval is not None  # noqa: S101  evidence holds at least one run
-            delivered = int(run.delivered.sum())
+            rs = resampling.mean(run.payoff)
+            coverage = evidence.mean(run.delivered)
+            assert rs is not None  # noqa: S101  evidence holds at least one run
+            assert coverage is not None  # noqa: S101
+            if evidence.options.reweight is None:
+                # The counts give RS exactly; the mean of payoffs only to rounding.
+                rs = replace(rs, estimate=run.rs)
             rows.append(
                 LadderRow(
                     system=system,
                     stakes=level,
-                    # The counts give RS exactly; the mean of payoffs only to rounding.
-                    rs=Interval(estimate=run.rs, low=interval.low, high=interval.high),
-                    rs_official=100 * run.rs,
-                    delivered=delivered,
-                    coverage=delivered / len(scores),
-                    accuracy=(float(scores.correct[run.delivered].mean()) if delivered else None),
-                    steps_saved=saved(run.steps, scores.steps),
-                    tokens_saved=saved(run.tokens, vanilla.tokens),
-                    seconds_saved=saved(run.seconds, vanilla.seconds),
-                    decisions=run.decisions,
+                    rs=rs,
+                    rs_official=100 * rs.estimate,
+                    delivered=int(run.delivered.sum()),
+                    coverage=coverage,
+                    accuracy=evidence.mean(scores.correct, run.delivered),
+                    steps_saved=evidence.saved(run.steps, vanilla.steps),
+                    tokens_saved=evidence.saved(run.tokens, vanilla.tokens),
+                    seconds_saved=evidence.saved(run.seconds, vanilla.seconds),
+                    decisions=Decisions(**run.decisions),
                 )
             )
     return Exhibit(
@@ -66,17 +98,6 @@ def ladder(evidence: Evidence) -> Exhibit[LadderRow]:
             "RS(λ) is the mean payoff with its 95 % template-cluster interval; savings are "
             "shares of what the agent alone spends."
         ),
+        row=LadderRow,
         rows=tuple(rows),
     )
-
-
-def saved(spent: Floats | Ints, full: Floats | Ints) -> float | None:
-    """Return the share of a cost that isn't spent, over runs whose full cost is known.
-
-    Args:
-        spent: shape (N,), what the system spends; NaN where unknown.
-        full: shape (N,), what the vanilla agent spends; NaN where unknown.
-    """
-    known = ~np.isnan(full)
-    total = float(full[known].sum())
-    return float((full - spent)[known].sum()) / total if total > 0 else None

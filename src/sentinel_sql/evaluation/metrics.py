@@ -55,7 +55,7 @@ def brier(target: Bools, confidence: Floats) -> float | None:
 
 def reliability_bins(target: Bools, confidence: Floats) -> tuple[Bin, ...]:
     """Return the reliability diagram in ten equal-width bins, empty ones included."""
-    index = _bin_of(confidence)
+    index = bin_of(confidence)
     n = np.bincount(index, minlength=BINS)
     total = np.bincount(index, weights=confidence, minlength=BINS)
     right = np.bincount(index, weights=target, minlength=BINS)
@@ -75,28 +75,40 @@ def ece(target: Bools, confidence: Floats) -> float | None:
     """Return the expected calibration error over ten equal-width bins, in [0, 1]."""
     if len(target) == 0:
         return None
-    gap = np.bincount(_bin_of(confidence), weights=confidence - target, minlength=BINS)
+    gap = np.bincount(bin_of(confidence), weights=confidence - target, minlength=BINS)
     return float(np.abs(gap).sum() / len(target))
 
 
-def risk_coverage(target: Bools, score: Floats) -> RiskCoverage | None:
-    """Return the risk–coverage curve of a score; None if there is no case."""
+def risk_coverage(
+    target: Bools, score: Floats, *, weights: Floats | None = None
+) -> RiskCoverage | None:
+    """Return the risk–coverage curve of a score; None if there is no case.
+
+    Args:
+        target: shape (n,), right or not.
+        score: shape (n,), higher is delivered first.
+        weights: shape (n,), positive; each case counts as much as it weighs. All the same if None.
+    """
     if len(target) == 0:
         return None
-    thresholds, first = np.unique(-score, return_index=False, return_inverse=True)
-    n = np.bincount(first)
-    wrong = np.bincount(first, weights=~target)
+    weights = np.ones(len(target)) if weights is None else weights
+    thresholds, first = np.unique(-score, return_inverse=True)
+    n = np.bincount(first, weights=weights)
+    wrong = np.bincount(first, weights=weights * ~target)
     delivered, errors = np.cumsum(n), np.cumsum(wrong)
     # Within a tie the errors grow evenly, as they do on average over its orders.
-    rank = np.arange(1, len(target) + 1)
-    expected = np.interp(rank, np.append(0, delivered), np.append(0.0, errors))
+    weight = weights[np.argsort(first, kind="stable")]
+    rank = np.cumsum(weight)
+    expected = np.interp(rank, np.append(0.0, delivered), np.append(0.0, errors))
     return RiskCoverage(
         thresholds=-thresholds,
-        coverage=delivered / len(target),
-        risk=errors / delivered,
-        aurc=float(np.mean(expected / rank)),
+        coverage=np.minimum(delivered / delivered[-1], 1.0),
+        risk=np.minimum(errors / delivered, 1.0),
+        aurc=float(np.sum(weight * expected / rank) / rank[-1]),
     )
 
 
-def _bin_of(confidence: Floats) -> Ints:
+def bin_of(confidence: Floats) -> Ints:
+    """Return the bin of each confidence in [0, 1], 0 … 9; NaN falls into the last."""
+    confidence = np.nan_to_num(confidence, nan=1.0)
     return np.minimum((confidence * BINS).astype(np.int64), BINS - 1)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.column import Column
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 
 
 @dataclass(frozen=True, kw_only=True)
 class EconomicsRow:
-    """One group of runs; means are None where the group is empty or nothing is known.
+    """One group of runs; means are None where the group is empty or nothing is known."""
 
-    `tokens` and `seconds` are completion tokens and model time a run, over runs that tell them.
-    """
-
-    group: str
-    n: int
-    steps: Interval | None
-    tokens: Interval | None
-    seconds: Interval | None
+    group: Annotated[str, Column("runs by question and ending")]
+    n: Annotated[int, Column("runs in the group")]
+    steps: Annotated[Interval | None, Column("mean steps a run", unit="steps")]
+    tokens: Annotated[
+        Interval | None,
+        Column("mean completion tokens a run, over runs that tell them", unit="tokens"),
+    ]
+    seconds: Annotated[
+        Interval | None, Column("mean model time a run, over runs that tell it", unit="seconds")
+    ]
 
 
 def step_economics(evidence: Evidence) -> Exhibit[EconomicsRow]:
@@ -51,5 +55,6 @@ def step_economics(evidence: Evidence) -> Exhibit[EconomicsRow]:
     return Exhibit(
         title="Step economics of unanswerable questions",
         note="Means a run of the agent alone, with 95 % template-cluster intervals.",
+        row=EconomicsRow,
         rows=rows,
     )

@@ -19,12 +19,14 @@ import numpy as np
 
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD, rational
 from sentinel_sql.decision.policy import Policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
 from sentinel_sql.evaluation.bootstrap import SEED
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.evaluation.options import Options
+from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.bundle import MANIFEST
 from sentinel_sql.monitor.session import Monitor
@@ -44,34 +46,36 @@ class Evaluation:
 
     Attributes:
         pool: which one; only `heldout` is spent by this.
-        scores: the pool's columns, from which every exhibit is made.
-        thresholds: of the monitor.
-        stakes: the λ shown.
-        exact_bar: delivered at the exact bar instead of Chow's.
+        evidence: the pool's columns and every system's replay, of which the exhibits are made.
         early_stops: the policy of the system `early-stop` at every λ.
         exhibits: by name, in the order of `EXHIBITS`.
         gaps: why some questions of the pool aren't in it, with their ids.
         monitor: agent, kind of head, delivery estimator and facts of the fit, JSON-ready.
         hashes: `pools`, `runs`, and `monitor` where it was read from a bundle.
         seed: of the bootstrap.
-        resamples: of the bootstrap.
         spent: how often this held-out pool was evaluated with monitors of this place, this
             time included; None where nothing records it.
     """
 
     pool: PoolName
-    scores: PrefixScores
-    thresholds: Thresholds
-    stakes: tuple[float, ...]
-    exact_bar: bool
+    evidence: Evidence
     early_stops: tuple[Policy, ...]
     exhibits: Mapping[str, Exhibit[Any]]
     gaps: Mapping[str, tuple[str, ...]]
     monitor: Mapping[str, Any]
     hashes: Mapping[str, str]
     seed: int
-    resamples: int
     spent: int | None
+
+    @property
+    def scores(self) -> PrefixScores:
+        """The pool's columns, as the options have them."""
+        return self.evidence.scores
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """What was frozen on the calibration pool, as the options have it."""
+        return self.evidence.thresholds
 
     def to_json(self) -> dict[str, Any]:
         """Return everything but the columns as JSON-ready data."""
@@ -80,15 +84,19 @@ class Evaluation:
             "pool": self.pool,
             "counts": counts(self.scores),
             "gaps": {why: list(ids) for why, ids in self.gaps.items()},
-            "stakes": list(self.stakes),
-            "exact_bar": self.exact_bar,
+            "stakes": list(self.evidence.stakes),
+            "options": self.evidence.options.to_json(),
             "thresholds": self.thresholds.to_json(),
             "early_stops": [
                 {"stakes": policy.stakes, "threshold": policy.early} for policy in self.early_stops
             ],
             "monitor": dict(self.monitor),
             "hashes": dict(self.hashes),
-            "bootstrap": {"seed": self.seed, "resamples": self.resamples, "clusters": "templates"},
+            "bootstrap": {
+                "seed": self.seed,
+                "resamples": len(self.evidence.resampling.counts),
+                "clusters": "templates",
+            },
             "spent": self.spent,
             "exhibits": {name: exhibit.to_json() for name, exhibit in self.exhibits.items()},
         }
@@ -102,7 +110,7 @@ def evaluate(
     *,
     stakes: Sequence[float] = STAKES_OF_RECORD,
     pool: PoolName = "heldout",
-    exact_bar: bool = False,
+    options: Options | None = None,
     schema: Schema | None = None,
     bundle: Path | None = None,
     seed: int = SEED,
@@ -118,7 +126,7 @@ def evaluate(
             out and listed.
         stakes: the λ to show, at least one.
         pool: `heldout`; another one for diagnostics, which spends nothing.
-        exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
+        options: what to do otherwise than usual.
         schema: the database's that the runs were over; refused if the monitor's is another.
         bundle: the folder that the monitor was read from, beside which spending is recorded.
         seed: of the bootstrap.
@@ -129,7 +137,8 @@ def evaluate(
         PoolsError: the monitor was fitted with another manifest, or a run isn't in it.
         StoreError: no run of this pool, a run twice, or a run that contradicts itself.
         LabelsError: labels that don't fit the runs.
-        InputError: no stakes, or some that make no sense.
+        InputError: no stakes, or some that make no sense, or an option that these runs don't
+            allow.
     """
     if not stakes:
         raise InputError("no stakes to evaluate at: give at least one λ, such as 1, 4 or 9")
@@ -161,7 +170,11 @@ def evaluate(
         scores,
         thresholds,
         stakes=stakes,
-        exact=exact_bar,
+        options=options,
+        facts=RunFacts(
+            strict=picked.strict(scores),
+            prompt_tokens=np.array(picked.prompt_tokens, np.float64),  # None becomes NaN
+        ),
         calibration=PrefixScores.from_columns(monitor.calibration),
         seed=seed,
     )
@@ -170,10 +183,7 @@ def evaluate(
         spent = record_spending(bundle, hashes)
     return Evaluation(
         pool=pool,
-        scores=scores,
-        thresholds=thresholds,
-        stakes=evidence.stakes,
-        exact_bar=exact_bar,
+        evidence=evidence,
         early_stops=tuple(
             evidence.replays["early-stop", level].policy for level in evidence.stakes
         ),
@@ -191,7 +201,6 @@ def evaluate(
         },
         hashes=hashes,
         seed=seed,
-        resamples=len(evidence.resampling.counts),
         spent=spent,
     )
 
@@ -264,6 +273,8 @@ class _Picked:
         self.questions: set[str] = set()
         self.unlabelled: list[str] = []
         self.unjudged: list[str] = []
+        self.prompt_tokens: list[float | None] = []
+        self._strict: list[bool | None] = []
         self.sha256 = hashlib.sha256()
 
     def runs(self, trajectories: Iterable[Trajectory]) -> Iterator[Trajectory]:
@@ -286,7 +297,19 @@ class _Picked:
                 (self.unlabelled if label is None else self.unjudged).append(name)
                 continue
             self.sha256.update(encode(trajectory))
+            self._strict.append(label.strict)
+            self.prompt_tokens += [
+                0.0,
+                *(step.usage.prompt_tokens if step.usage else None for step in trajectory.steps),
+            ]
             yield trajectory
+
+    def strict(self, scores: PrefixScores) -> Bools | None:
+        """Return the strict labels of the runs, or None where an answer to judge has none."""
+        judged = scores.answered & scores.answerable
+        if any(label is None for label, asked in zip(self._strict, judged, strict=True) if asked):
+            return None
+        return judged & np.array([label is True for label in self._strict], np.bool_)
 
 
 def _counted(

@@ -1,0 +1,124 @@
+"""What a column of an exhibit means, written where the column is: in its row's annotations.
+
+A row of an exhibit is a frozen dataclass whose fields are `Annotated[type, Column("meaning")]`.
+The tables on disk, their types and the data dictionary are all made of these annotations, so a
+column can't exist without its meaning, nor drift from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from sentinel_sql.evaluation.bootstrap import Interval
+
+Kind = Literal["text", "integer", "number", "truth"]
+"""What a cell holds; `truth` is true or false. Any cell may be empty: it can't be said."""
+
+_KINDS: Mapping[Any, Kind] = {str: "text", int: "integer", float: "number", bool: "truth"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a field of a row means.
+
+    Attributes:
+        meaning: a phrase, without a full stop.
+        unit: such as `share`, `payoff a question`, `steps`; empty for names and counts.
+        within: the range of its values.
+    """
+
+    meaning: str
+    _: KW_ONLY
+    unit: str = ""
+    within: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatColumn:
+    """One column as a table on disk has it."""
+
+    name: str
+    kind: Kind
+    column: Column
+
+
+def columns_of(row: type) -> tuple[FlatColumn, ...]:
+    """Return the flat columns of a row type, in order.
+
+    An `Interval` named x becomes `x`, `x_low` and `x_high`; a field that is another dataclass
+    becomes one column for each of its own fields, `field_inner`.
+
+    Raises:
+        TypeError: a field without a meaning, or of a type that no cell can hold.
+    """
+    return tuple(_flat(row, prefix=""))
+
+
+def cells_of(row: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (column, value) of one row, under the names of `columns_of`."""
+    for name, base, _ in _described(type(row)):
+        value = getattr(row, name)
+        if base is Interval:
+            parts = (None, None, None) if value is None else (value.estimate, value.low, value.high)
+            yield from zip((name, f"{name}_low", f"{name}_high"), parts, strict=True)
+        elif is_dataclass(base):
+            for inner in fields(base):
+                yield (
+                    f"{name}_{inner.name}",
+                    None if value is None else getattr(value, inner.name),
+                )
+        else:
+            yield name, value
+
+
+def _flat(row: Any, *, prefix: str) -> Iterator[FlatColumn]:
+    for name, base, column in _described(row):
+        if base is Interval:
+            yield FlatColumn(name=prefix + name, kind="number", column=column)
+            for end, side in (("low", "lower"), ("high", "upper")):
+                yield FlatColumn(
+                    name=f"{prefix}{name}_{end}",
+                    kind="number",
+                    column=replace(
+                        column, meaning=f"{side} end of the 95 % interval of {prefix}{name}"
+                    ),
+                )
+        elif is_dataclass(base):
+            yield from _flat(base, prefix=f"{prefix}{name}_")
+        elif base in _KINDS:
+            yield FlatColumn(name=prefix + name, kind=_KINDS[base], column=column)
+        else:
+            raise TypeError(f"{row.__name__}.{name} is of a type that no cell can hold")
+
+
+def _described(row: type) -> Iterator[tuple[str, Any, Column]]:
+    hints = get_type_hints(row, include_extras=True)
+    for field in fields(row):
+        hint = hints[field.name]
+        column = None
+        if get_origin(hint) is Annotated:
+            column = next((it for it in hint.__metadata__ if isinstance(it, Column)), None)
+            hint = hint.__origin__
+        base = _without_none(hint)
+        if column is None and not (is_dataclass(base) and base is not Interval):
+            raise TypeError(f"{row.__name__}.{field.name} has no Column that says what it means")
+        yield field.name, base, column or Column("")
+
+
+def _without_none(hint: Any) -> Any:
+    if get_origin(hint) in (Union, UnionType):
+        left = [part for part in get_args(hint) if part is not NoneType]
+        return left[0] if len(left) == 1 else hint
+    if get_origin(hint) is Literal:
+        return str
+    return hint
+
+
+SYSTEM = Column("which checks are on; the systems of docs/evaluation.md")
+STAKES = Column("stakes λ, what a wrong answer costs", unit="right answers", within="[0, ∞)")
+SHARE = "[0, 1]"
+RS_RANGE = "[−λ, 1]"
+RS_UNIT = "payoff a question"

@@ -1,0 +1,73 @@
+"""A monitor that reads the question and never the run: the rival of all that reads trajectories.
+
+Every confidence becomes that of t = 0. The calibration maps, the gate and the early stop are
+fitted anew on what the calibration pool looks like at t = 0, as the monitor's own are at T; so
+the rival is as well calibrated as it can be (paper appendix F scores the heads at t = 0; ours:
+carried through to decisions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sentinel_sql.decision.prefix_scores import Floats, PrefixScores
+from sentinel_sql.decision.thresholds import Thresholds, freeze
+from sentinel_sql.errors import CannotFitError
+from sentinel_sql.monitor.calibration import CalibrationMap, fit_map
+
+
+def question_alone(
+    scores: PrefixScores, calibration: PrefixScores, *, stakes: Sequence[float]
+) -> tuple[PrefixScores, PrefixScores, Thresholds]:
+    """Return the pool's columns, the calibration pool's, and thresholds, as read at t = 0.
+
+    Args:
+        scores: the pool's columns.
+        calibration: the calibration pool's columns.
+        stakes: the λ to freeze an early stop for.
+
+    Raises:
+        CannotFitError: the calibration pool holds no answer.
+    """
+    if not calibration.answered.any():
+        raise CannotFitError(
+            "the calibration pool holds no answer, so reading the question alone can't be "
+            "calibrated: collect more runs"
+        )
+    answered = calibration.answered
+    raw, unanswerable = _at_question(calibration)
+    maps = (
+        fit_map(raw, calibration.correct),
+        fit_map(raw[answered], calibration.correct[answered]),
+        fit_map(unanswerable[answered], ~calibration.answerable[answered]),
+    )
+    blind = _read(calibration, *maps)
+    return _read(scores, *maps), blind, freeze(blind, stakes=stakes)
+
+
+def _read(
+    scores: PrefixScores,
+    prefix: CalibrationMap,
+    delivery: CalibrationMap,
+    epsilon: CalibrationMap,
+) -> PrefixScores:
+    raw, unanswerable = _at_question(scores)
+    lengths = np.diff(scores.offsets)
+    answered = scores.answered
+    return replace(
+        scores,
+        p_answerable=np.repeat(1 - unanswerable, lengths),
+        raw_correct=np.repeat(raw, lengths),
+        p_correct=np.repeat(prefix(raw), lengths),
+        delivery_score=np.where(answered, raw, np.nan),
+        delivery=np.where(answered, delivery(raw), np.nan),
+        p_unanswerable=np.where(answered, epsilon(unanswerable), np.nan),
+    )
+
+
+def _at_question(scores: PrefixScores) -> tuple[Floats, Floats]:
+    first = scores.offsets[:-1]
+    return scores.raw_correct[first], 1 - scores.p_answerable[first]

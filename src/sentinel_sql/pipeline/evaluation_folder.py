@@ -1,0 +1,151 @@
+"""An evaluation on disk: what was found, the columns that it was made of, and every table.
+
+    evaluation.json   what `Evaluation.to_json` gives, and the hash of the columns
+    scores.npz        the pool's columns and the calibration pool's, templates hashed
+    tables/           one CSV an exhibit, with a data dictionary (`evaluation.tables`)
+
+Every exhibit can be made again from such a folder, without runs, labels or monitor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.errors import BundleError, InputError
+from sentinel_sql.evaluation import tables
+from sentinel_sql.evaluation.exhibit import Evidence
+from sentinel_sql.evaluation.options import Options
+from sentinel_sql.evaluation.run_facts import RunFacts
+from sentinel_sql.pipeline.evaluate import FORMAT, Evaluation
+from sentinel_sql.whole_file import whole_folder, write_whole
+
+DOCUMENT, SCORES = "evaluation.json", "scores.npz"
+_CALIBRATION, _FACTS = "calibration/", "facts/"
+_AGAIN = "make it again with `sentinel evaluate … --out FOLDER`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredEvaluation:
+    """An evaluation as `read` gives it: the document, and the evidence to make exhibits of."""
+
+    document: Mapping[str, Any]
+    evidence: Evidence
+
+
+def save(evaluation: Evaluation, folder: str | Path) -> None:
+    """Write an evaluation; the folder appears whole or not at all, an older one is replaced.
+
+    Raises:
+        InputError: the folder holds something else than an evaluation, or can't be written.
+    """
+    folder = Path(folder)
+    columns = packed(evaluation.evidence)
+    document = evaluation.to_json() | {"files": {SCORES: hashlib.sha256(columns).hexdigest()}}
+    try:
+        with whole_folder(folder, known_by=DOCUMENT) as draft:
+            write_whole(draft / SCORES, columns)
+            tables.write(draft, evaluation.exhibits)
+            text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+            write_whole(draft / DOCUMENT, text + "\n")
+    except FileExistsError as error:
+        raise InputError(
+            f"{folder} isn't empty and holds no evaluation: choose another folder"
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{folder} can't be written ({error.strerror}): choose another folder"
+        ) from error
+
+
+def read(folder: str | Path) -> StoredEvaluation:
+    """Read what `save` wrote, and replay every system over its columns.
+
+    Raises:
+        InputError: nothing there, damaged, or of another version.
+    """
+    folder = Path(folder)
+    document = _document(folder)
+    try:
+        data = (folder / SCORES).read_bytes()
+    except OSError as error:
+        raise InputError(f"{folder / SCORES} can't be read ({error.strerror}): {_AGAIN}") from error
+    try:
+        if hashlib.sha256(data).hexdigest() != document["files"][SCORES]:
+            raise InputError(f"{folder / SCORES} is damaged: {_AGAIN}")
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        calibration = _under(arrays, _CALIBRATION)
+        facts = _under(arrays, _FACTS)
+        evidence = Evidence.gather(
+            PrefixScores.from_columns(arrays),
+            Thresholds.from_json(document["thresholds"]),
+            stakes=tuple(document["stakes"]),
+            options=Options(**document["options"]),
+            facts=RunFacts(
+                strict=facts.get("strict"),
+                prompt_tokens=facts["prompt_tokens"],
+            ),
+            calibration=PrefixScores.from_columns(calibration) if calibration else None,
+            seed=document["bootstrap"]["seed"],
+        )
+    except (
+        BundleError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise InputError(f"the evaluation in {folder} is damaged: {_AGAIN}") from error
+    return StoredEvaluation(document=document, evidence=evidence)
+
+
+def packed(evidence: Evidence) -> bytes:
+    """Return the columns as an npz archive; templates, which may be queries, as hashes."""
+    columns = evidence.recorded.with_hashed_templates().to_columns()
+    columns[f"{_FACTS}prompt_tokens"] = evidence.facts.prompt_tokens
+    if evidence.facts.strict is not None:
+        columns[f"{_FACTS}strict"] = evidence.facts.strict
+    if evidence.calibration is not None:
+        for name, column in evidence.calibration.to_columns().items():  # hashed by the fit
+            columns[f"{_CALIBRATION}{name}"] = column
+    sink = io.BytesIO()
+    np.savez_compressed(sink, allow_pickle=False, **columns)
+    return sink.getvalue()
+
+
+def _document(folder: Path) -> Mapping[str, Any]:
+    path = folder / DOCUMENT
+    try:
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"{folder} holds no evaluation ({DOCUMENT}: {error.strerror}): {_AGAIN}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is damaged: it isn't JSON; {_AGAIN}") from error
+    stated = document.get("format") if isinstance(document, dict) else None
+    if stated != FORMAT:
+        raise InputError(
+            f"{path} is of format {str(stated)[:40]}, this version reads {FORMAT}: {_AGAIN}"
+        )
+    return dict(document)
+
+
+def _under(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
+    return {name[len(start) :]: it for name, it in arrays.items() if name.startswith(start)}
