@@ -11,6 +11,7 @@ import typer
 
 from sentinel_sql.cli import (
     ask,
+    audit,
     bench,
     collect,
     demo,
@@ -44,6 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(questions.app, name="questions", short_help="Check questions, split into pools.")
+app.add_typer(audit.app, name="audit", short_help="Hold judges to people and to one another.")
 app.add_typer(rivals.app, name="rivals", short_help="Ask the agent's own model how sure it is.")
 for name, verb, example, short in (
     ("demo", demo.demo, demo.EXAMPLE, "The whole system at work, in one go."),

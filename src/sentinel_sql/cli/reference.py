@@ -13,6 +13,7 @@ from sentinel_sql.cli.main import app
 VERBS = (
     *(("demo",), ("ask",), ("hospital",)),
     *(("questions", "check"), ("questions", "pools")),
+    *(("audit", "export"), ("audit", "score"), ("audit", "disagreement")),
     *((name,) for name in ("collect", "import", "label", "fit", "evaluate", "show")),
     ("rivals", "collect"),
     *((name,) for name in ("doctor", "bench")),

@@ -22,6 +22,8 @@ JudgeName = Literal["strict", "rules", "llm"]
 UNJUDGED = "unjudged"
 """The reason of an answer that no verdict could be had for: kept apart, never guessed."""
 
+_NO_JUDGE_ASKED = frozenset({"answer-error", "answer-refused", "rows-differ"})
+
 
 class Label(BaseModel):
     """One run's label.
@@ -52,8 +54,10 @@ class Label(BaseModel):
 
     @property
     def judged(self) -> bool:
-        """True where a judge's word decided: an answer that the strict comparison refused."""
-        return self.strict is False and self.correct is not None
+        """True where the judge's own word decided, of an answer that was refused strictly."""
+        return (
+            self.strict is False and self.correct is not None and self.reason not in _NO_JUDGE_ASKED
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,192 @@
+"""`sentinel audit`: hold what everything rests on, the labels and the data, to account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sentinel_sql.cli.options import DatabasePath, LabelsFile, Store
+from sentinel_sql.cli.output import AsJson, emit, facts, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sentinel_sql.evaluation.exhibit import Exhibit
+
+app = typer.Typer(
+    help="Hold judges to people and to one another.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+TablesOut = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Also keep the tables here, as CSV.")
+]
+
+
+@app.command(
+    epilog="Example: sentinel audit export runs/qwen --labels labels.jsonl --questions valid.jsonl "
+    "--database mimic_iv.sqlite --out audit/"
+)
+def export(
+    store: Store,
+    labels: LabelsFile,
+    questions: Annotated[
+        list[Path],
+        typer.Option("--questions", metavar="FILE", help="A question file; repeat for more."),
+    ],
+    database: DatabasePath,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Made if absent.")],
+    sample: Annotated[int, typer.Option(min=1, help="Judged answers to draw.")] = 100,
+    raters: Annotated[int, typer.Option(min=1, max=20, help="Sheets to write.")] = 2,
+    seed: Annotated[int, typer.Option(help="Another seed draws another sample.")] = 42,
+    clock: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The database's own current time.  [that of the labels]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a blinded sample of judged answers, one CSV a rater.
+
+    The sheets hold rows of the database. key.json tells which run a case is and what the judge
+    said: keep it from the raters until their sheets are back.
+    """
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.labels.file import read_labels
+    from sentinel_sql.pipeline.audit import export_audit
+    from sentinel_sql.questions.read import read_questions
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    header, labelled = read_labels(labels)
+    asked = read_questions(questions)
+    with (
+        SqliteDatabase.open(database, clock=clock or header.clock) as opened,
+        progress("cases") as advance,
+    ):
+        made = export_audit(
+            read_trajectories(store),
+            asked,
+            opened,
+            (header, labelled),
+            folder=out,
+            size=sample,
+            raters=raters,
+            seed=seed,
+            on_progress=advance,
+        )
+    document = {
+        "cases": len(made.key.cases),
+        "drawn from": made.key.judged,
+        "sheets": [str(sheet) for sheet in made.sheets],
+        "key, not for raters": str(made.key_file),
+        "to fill in": "the column `correct`: 1, 0, or blank where nobody can say",
+    }
+    emit(
+        {
+            "cases": len(made.key.cases),
+            "judged": made.key.judged,
+            "sheets": [str(sheet) for sheet in made.sheets],
+            "key": str(made.key_file),
+        },
+        as_json=as_json,
+        tables=lambda: [facts("Audit", document)],
+    )
+
+
+@app.command(epilog="Example: sentinel audit score audit/ ann.csv ben.csv")
+def score(
+    audit: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Made by `sentinel audit export`; holds the key.")
+    ],
+    sheets: Annotated[
+        list[Path], typer.Argument(metavar="SHEET…", help="The sheets that came back.")
+    ],
+    out: TablesOut = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how raters agree, how often the judge is right, and which way it errs."""
+    from sentinel_sql.evaluation.judge_audit import judge_audit, raters_agreement
+    from sentinel_sql.labels.audit import KEY, read_key, read_sheet
+    from sentinel_sql.report.audit_tables import judge_audit_table, raters_table
+
+    key = read_key(audit / KEY)
+    returned = [read_sheet(sheet, key) for sheet in sheets]
+    exhibits: dict[str, Exhibit[Any]] = {
+        "judge_audit": judge_audit(key, returned),
+        "raters": raters_agreement(returned),
+    }
+    passed_over = {
+        "repeated lines": sum(sheet.repeated for sheet in returned),
+        "other columns": sum(sheet.other_columns for sheet in returned),
+    }
+    told = {
+        "judge": " ".join(filter(None, (key.judge, key.model))),
+        "cases": f"{len(key.cases)}, drawn from {key.judged} judged answers",
+        **{name: count or None for name, count in passed_over.items()},
+    }
+    emit(
+        {
+            "judge": key.judge,
+            "mode": key.mode,
+            "model": key.model,
+            "prompt_sha256": key.prompt_sha256,
+            "cases": len(key.cases),
+            "judged": key.judged,
+            "passed_over": passed_over,
+            **_kept(out, exhibits),
+        },
+        as_json=as_json,
+        tables=lambda: [
+            facts("Audit", told),
+            judge_audit_table(exhibits["judge_audit"].to_json()),
+            *([raters_table(exhibits["raters"].to_json())] if len(returned) > 1 else []),
+        ],
+    )
+
+
+@app.command(epilog="Example: sentinel audit disagreement rules.jsonl llm.jsonl strict-v1.jsonl")
+def disagreement(
+    labels: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LABELS…", help="Labels of the same runs; each also holds its strict mode's."
+        ),
+    ],
+    out: TablesOut = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show where strict modes, rules and llm disagree, pair by pair, and why."""
+    from sentinel_sql.evaluation.disagreement import (
+        disagreement as compare,
+    )
+    from sentinel_sql.evaluation.disagreement import (
+        disagreement_reasons,
+        judges_in,
+    )
+    from sentinel_sql.labels.file import read_labels
+    from sentinel_sql.report.audit_tables import disagreement_table, reasons_table
+
+    judges = judges_in([read_labels(path) for path in labels])
+    exhibits: dict[str, Exhibit[Any]] = {
+        "disagreement": compare(judges),
+        "disagreement_reasons": disagreement_reasons(judges),
+    }
+    emit(
+        {"judges": list(judges), **_kept(out, exhibits)},
+        as_json=as_json,
+        tables=lambda: [
+            disagreement_table(exhibits["disagreement"].to_json()),
+            reasons_table(exhibits["disagreement_reasons"].to_json()),
+        ],
+    )
+
+
+def _kept(out: Path | None, exhibits: Mapping[str, Exhibit[Any]]) -> dict[str, Any]:
+    """Write the tables where that was asked for, and return the exhibits JSON-ready."""
+    from sentinel_sql.evaluation.tables import write
+
+    if out is not None:
+        write(out, exhibits)
+    return {"exhibits": {name: exhibit.to_json() for name, exhibit in exhibits.items()}}

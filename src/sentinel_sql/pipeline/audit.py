@@ -1,0 +1,121 @@
+"""Exports an audit: draws the cases, executes them again and writes a sheet for each rater."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sentinel_sql.database.executor import Database
+from sentinel_sql.errors import LabelsError
+from sentinel_sql.labels.audit import KEY, AuditKey, draw, sheet
+from sentinel_sql.labels.case import Case
+from sentinel_sql.labels.record import Label, LabelsHeader
+from sentinel_sql.labels.rules import Answer
+from sentinel_sql.labels.strict import mode_named
+from sentinel_sql.questions.record import Question, question_id_of
+from sentinel_sql.trajectory.record import Trajectory
+from sentinel_sql.whole_file import write_whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditExport:
+    """What an export wrote: the key, and one sheet a rater."""
+
+    key: AuditKey
+    key_file: Path
+    sheets: tuple[Path, ...]
+
+
+def export_audit(
+    trajectories: Iterable[Trajectory],
+    questions: Sequence[Question],
+    database: Database,
+    labels: tuple[LabelsHeader, Mapping[str, Label]],
+    *,
+    folder: Path,
+    size: int = 100,
+    raters: int = 2,
+    seed: int = 42,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005
+) -> AuditExport:
+    """Draw a blinded sample of judged verdicts and write `key.json` and `rater-1.csv`, ….
+
+    Args:
+        trajectories: the runs that were labelled.
+        questions: must hold the questions of the sample.
+        database: the one that the labels were made over, at the same clock.
+        labels: header and labels by run id.
+        folder: made if absent; files 0600.
+        size: cases to draw; all where there are fewer.
+        raters: sheets to write, ≥ 1.
+        seed: of the sample and of each sheet's order.
+        on_progress: told (cases executed, cases).
+
+    Raises:
+        LabelsError: nothing to audit, labels that don't fit the runs, an audit in the folder
+            already, or a folder that can't be written.
+    """
+    header, by_id = labels
+    if header.clock != database.clock:
+        raise LabelsError(
+            f"the labels were made at the clock {header.clock}, and the database stands at "
+            f"{database.clock}: give --clock '{header.clock}'"
+        )
+    key = draw(header, by_id, size=size, seed=seed)
+    files = [folder / KEY, *(folder / f"rater-{number}.csv" for number in range(1, raters + 1))]
+    there = next((file for file in files if os.path.lexists(file)), None)
+    if there is not None:
+        raise LabelsError(
+            f"{there} is there already and may hold a rater's work: name another --out"
+        )
+    cases = _cases(key, trajectories, questions, database, on_progress)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for number, file in enumerate(files[1:], 1):
+            write_whole(file, sheet(key, cases, rater=number))
+        write_whole(files[0], key.model_dump_json(indent=1) + "\n")
+    except OSError as error:
+        raise LabelsError(
+            f"{folder} can't be written ({error.strerror}): name another --out"
+        ) from error
+    return AuditExport(key=key, key_file=files[0], sheets=tuple(files[1:]))
+
+
+def _cases(
+    key: AuditKey,
+    trajectories: Iterable[Trajectory],
+    questions: Sequence[Question],
+    database: Database,
+    on_progress: Callable[[int, int], None],
+) -> Mapping[str, Case]:
+    mode = mode_named(key.mode)
+    asked = {question.id: question for question in questions}
+    drawn = {case.question_id for case in key.cases}
+    cases: dict[str, Case] = {}
+    for run in trajectories:
+        run_id = run.question.id
+        if run_id not in drawn:
+            continue
+        question = asked.get(question_id_of(run_id, asked) or "")
+        gold_sql = None if question is None else question.gold_sql
+        final_sql = run.outcome.final_sql
+        if question is None or gold_sql is None or final_sql is None:
+            raise LabelsError(
+                f"run {run_id!r} is labelled as an answer to an answerable question, and the runs "
+                "or question files given don't say so: name those that were labelled"
+            )
+        gold, answer = (
+            Answer(sql=sql, result=database.execute(mode.postprocess(sql)))
+            for sql in (gold_sql, final_sql)
+        )
+        cases[run_id] = Case.of(run_id, question.text, gold, answer)
+        on_progress(len(cases), len(drawn))
+    missing = next((name for name in sorted(drawn) if name not in cases), None)
+    if missing is not None:
+        raise LabelsError(
+            f"the store holds no run {missing!r}, which is labelled: name the store that the "
+            "labels are of"
+        )
+    return cases
