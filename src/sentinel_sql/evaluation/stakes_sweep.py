@@ -24,6 +24,14 @@ class StakesRow:
 
     stakes: Annotated[float, STAKES]
     bar: Annotated[float, Column("delivery bar τ = λ/(1+λ)", within="[0, 1)")]
+    early_stop: Annotated[
+        float | None,
+        Column(
+            "s_λ that the system with the early stop uses there; empty where it never stops, or "
+            "no calibration columns are at hand",
+            within="0 to just above 1",
+        ),
+    ]
     coverage: Annotated[
         Interval | None, Column("share of questions answered", unit="share", within=SHARE)
     ]
@@ -74,6 +82,7 @@ def stakes_sweep(evidence: Evidence) -> Exhibit[StakesRow]:
             StakesRow(
                 stakes=level,
                 bar=chow_bar(level),
+                early_stop=_early_stop(evidence, level),
                 coverage=resampling.mean(full.delivered),
                 accuracy=resampling.mean(scores.correct, full.delivered),
                 kept=resampling.mean(full.delivered, scores.correct),
@@ -93,3 +102,9 @@ def stakes_sweep(evidence: Evidence) -> Exhibit[StakesRow]:
         row=StakesRow,
         rows=tuple(rows),
     )
+
+
+def _early_stop(evidence: Evidence, stakes: float) -> float | None:
+    if evidence.frozen_on is None and stakes not in evidence.stakes:
+        return None
+    return evidence.replayed("early-stop", stakes).policy.early
