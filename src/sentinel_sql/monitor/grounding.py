@@ -6,6 +6,7 @@ A query seen before isn't analysed again. SQL that can't be parsed contributes n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sentinel_sql.monitor.literals import Evidence, Literal, literals_of, ungrounded_fraction
 from sentinel_sql.monitor.parsing import parse_query
@@ -64,6 +65,7 @@ class GroundingState:
         }
 
 
+@lru_cache(maxsize=64)
 def analyse_sql(sql: str, keys: Keys | None, clock: str | None) -> Analysis:
     """Parse one SQL text and say what it contributes; nothing if it isn't a readable query."""
     query = parse_query(sql)

@@ -33,9 +33,12 @@ class References:
     bad_joins: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Keys:
-    """Which columns a schema's foreign keys tie together."""
+    """Which columns a schema's foreign keys tie together.
+
+    Two are equal only if they are one object, so that what was read under them can be cached.
+    """
 
     schema: Schema
 
@@ -54,6 +57,18 @@ class Keys:
                 reached |= further
                 changed = changed or bool(further)
         return {column: frozenset(reached) for column, reached in direct.items()}
+
+    def ties(self, table: str, column: str) -> bool:
+        """Tell if a declared key leads from the column, or to it."""
+        return (table, column) in self._targets
+
+    @cached_property
+    def identifying(self) -> Mapping[str, frozenset[str]]:
+        """By table, the columns that other tables refer to."""
+        found: dict[str, set[str]] = {}
+        for key in self.schema.foreign_keys:
+            found.setdefault(key.to_table, set()).add(key.to_column)
+        return {table: frozenset(columns) for table, columns in found.items()}
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -1,0 +1,93 @@
+"""Alarms in all: how many features speak against the committed answer, each counted once.
+
+Single disagreements are rare, so that a few hundred runs can't weigh each on its own. Their
+number is common, and its sign is known beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from sentinel_sql.monitor.families.seen import UNSEEN
+
+ALARMING: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "intent": frozenset(
+            {
+                "kind_differs",
+                "cell_differs",
+                "time_not_returned",
+                "time_unasked",
+                "count_not_returned",
+                "count_unasked",
+                "truth_not_returned",
+                "truth_as_count",
+                "amount_not_returned",
+                "average_missing",
+                "extreme_missing",
+                "difference_missing",
+                "distinct_missing",
+                "group_missing",
+                "average_unasked",
+                "extreme_unasked",
+                "order_missing",
+                "wrong_end",
+            }
+        ),
+        "slots": frozenset(
+            {
+                "any_number_missing",
+                "id_missing",
+                "id_on_other_key",
+                "years_missing",
+                "months_missing",
+                "year_invented",
+                "span_missing",
+                "since_as_equality",
+                "bound_missing",
+                "counted_elsewhere",
+                "rows_for_things",
+                "filters_short",
+            }
+        ),
+        "structure": frozenset(
+            {
+                "idle_tables",
+                "mixed_or",
+                "contradicts",
+                "subtracts_times",
+                "bare_beside_aggregate",
+                "limit_unordered",
+                "label_as_code",
+                "code_as_label",
+                "unfiltered",
+            }
+        ),
+        "shape": frozenset({"void"}),
+    }
+)
+"""By family, the features that speak against an answer (ours: by reason, not by fit)."""
+
+FEATURES: Mapping[str, str] = MappingProxyType(
+    {f"of_{family}": f"alarms among {family}" for family in ALARMING if family != "shape"}
+    | {"in_all": "alarms of every family", "any": "1 if there is one"}
+)
+"""By name; a share counts as a share. Unseen where no answer is committed."""
+
+
+def count_alarms(names: Sequence[str], values: Sequence[float]) -> list[float]:
+    """Return the features in the order of `FEATURES`, from named values of the other families.
+
+    A family that isn't among the names counts nothing; unseen values count nothing.
+    """
+    counts: dict[str, float] = {}
+    for name, value in zip(names, values, strict=True):
+        family, _, feature = name.partition(".")
+        if feature in ALARMING.get(family, ()) and value == value:
+            counts[family] = counts.get(family, 0.0) + min(1.0, value)
+    if not counts:
+        return [UNSEEN] * len(FEATURES)
+    total = sum(counts.values())
+    single = [counts.get(family, 0.0) for family in ALARMING if family != "shape"]
+    return [*single, total, float(total > 0)]

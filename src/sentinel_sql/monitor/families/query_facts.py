@@ -1,0 +1,388 @@
+"""What a query does, read from its syntax tree: what it returns, filters, joins and orders by.
+
+Columns find their table through the query's aliases, and their kind through the schema's types
+and the column's name. Without a schema the name alone decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from sqlglot import exp
+
+from sentinel_sql.monitor.parsing import parse_query
+from sentinel_sql.monitor.references import Keys
+
+Returned = Literal["count", "truth", "time", "number", "identifier", "text", "unknown"]
+
+_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.Glob)
+_PREDICATES = (*_COMPARISONS, exp.Between, exp.In, exp.Is, exp.Exists, exp.And, exp.Or, exp.Not)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
+_TIME_FUNCTIONS = frozenset(["date", "datetime", "time", "strftime"])
+_TIME_NAME = re.compile(r"time$|date$|^do[bd]$|_at$|_on$|^day$|^year$|^month$")
+_KEY_NAME = re.compile(r"(?:^|_)(?:id|code|key|no|uuid)$|[a-z]id$")
+_TIME_TYPE = re.compile(r"TIME|DATE", re.IGNORECASE)
+_NUMBER_TYPE = re.compile(r"INT|REAL|DOUB|FLOA|NUM|DEC|MONEY", re.IGNORECASE)
+_YEAR = re.compile(r"(?<!\d)(?:19|20|21|22)\d\d(?!\d)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """One comparison of a column with literals.
+
+    Attributes:
+        table: the column's table, or an empty text where it isn't known.
+        column: its name.
+        kind: of the column.
+        operator: `=`, `<>`, `<`, `>`, `like`, `in`, `between` or `is`; `<` and `>` also stand
+            for the bound that includes its end.
+        values: the literals in lower case.
+        numeric: the literals were written as numbers.
+    """
+
+    table: str
+    column: str
+    kind: Returned
+    operator: str
+    values: tuple[str, ...]
+    numeric: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueryFacts:
+    """What one query does.
+
+    Attributes:
+        returned: kind of each column of the outermost SELECT; empty for `*`.
+        columns: names of columns that the outermost SELECT returns or aggregates.
+        aggregates: names of the aggregates in the outermost SELECT.
+        counted: columns inside its COUNT; empty for `COUNT(*)`.
+        distinct: DISTINCT in the outermost SELECT, or in its COUNT.
+        bare_beside_aggregate: a column stands beside an aggregate, and nothing groups by it.
+        tables: the tables, in order, with repeats.
+        idle_tables: joined tables of which nothing but the join is used.
+        filters: every comparison of a column with literals.
+        orders: how many ORDER BY with LIMIT, MIN and MAX there are in all.
+        descending: the outermost ORDER BY runs from high to low; None without one.
+        limit: the outermost LIMIT, or None.
+        grouped: GROUP BY anywhere.
+        subqueries: nested SELECTs.
+        mixed_or: an OR beside an AND without brackets.
+        divides, subtracts: arithmetic in the outermost SELECT.
+        subtracts_times: two columns of time are subtracted as they are.
+        null_tests: how many IS NULL there are.
+        contradicts: a column must be NULL and something else at once.
+        now: the query asks for the current time.
+        numbers: every number in the literals.
+        years: every year in the literals.
+        words: text of identifiers and literals, in lower case.
+    """
+
+    returned: tuple[Returned, ...]
+    columns: tuple[str, ...]
+    aggregates: frozenset[str]
+    counted: tuple[str, ...]
+    distinct: bool
+    bare_beside_aggregate: bool
+    tables: tuple[str, ...]
+    idle_tables: int
+    filters: tuple[Filter, ...]
+    orders: int
+    descending: bool | None
+    limit: int | None
+    grouped: bool
+    subqueries: int
+    mixed_or: bool
+    divides: bool
+    subtracts: bool
+    subtracts_times: bool
+    null_tests: int
+    contradicts: bool
+    now: bool
+    numbers: frozenset[float]
+    years: frozenset[int]
+    words: str
+
+
+@lru_cache(maxsize=64)
+def query_facts(sql: str, keys: Keys | None) -> QueryFacts | None:
+    """Read what a query does; None if it isn't a readable query."""
+    query = parse_query(sql)
+    if query is None:
+        return None
+    try:
+        return _Reader(query, keys).facts()
+    except RecursionError:
+        return None
+
+
+def kind_of_column(name: str, declared: str, *, key: bool = False) -> Returned:
+    """Tell what a column holds from its name, its declared type and whether it is a key."""
+    if _TIME_TYPE.search(declared) or (_TIME_NAME.search(name) and not key):
+        return "time"
+    if key or _KEY_NAME.search(name):
+        return "identifier"
+    return "number" if _NUMBER_TYPE.search(declared) else "text" if declared else "unknown"
+
+
+class _Reader:
+    """One pass over a query's tree."""
+
+    def __init__(self, query: exp.Query, keys: Keys | None) -> None:
+        self._query = query
+        self._keys = keys
+        self._nodes = list(query.walk())
+        self._aliases: dict[str, str] = {}
+        self._tables: list[str] = []
+        for node in self._nodes:
+            if isinstance(node, exp.Table):
+                name = node.name.lower()
+                self._tables.append(name)
+                self._aliases[node.alias_or_name.lower()] = name
+
+    def facts(self) -> QueryFacts:
+        nodes = self._nodes
+        outer = _outermost(self._query)
+        literals = [str(node.this).lower() for node in nodes if isinstance(node, exp.Literal)]
+        filters = tuple(self._filters())
+        shown = outer.expressions if outer else []
+        inside = [node for item in shown for node in _own(item)]
+        aggregates = [node for node in inside if isinstance(node, _AGGREGATES)]
+        limit = outer.args.get("limit") if outer else None
+        order = outer.args.get("order") if outer else None
+        nulls = [
+            node
+            for node in nodes
+            if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
+        ]
+        identifiers = {node.name.lower() for node in nodes if isinstance(node, exp.Identifier)}
+        return QueryFacts(
+            returned=tuple(self._returned(item) for item in shown if not item.is_star),
+            columns=tuple(
+                dict.fromkeys(node.name.lower() for node in inside if isinstance(node, exp.Column))
+            ),
+            aggregates=frozenset(node.key for node in aggregates),
+            counted=tuple(
+                column.name.lower()
+                for node in aggregates
+                if isinstance(node, exp.Count)
+                for column in node.find_all(exp.Column)
+                if not isinstance(column.this, exp.Star)
+            ),
+            distinct=bool(outer and outer.args.get("distinct"))
+            or any(isinstance(node, exp.Distinct) for node in inside),
+            bare_beside_aggregate=bool(
+                aggregates
+                and outer
+                and not outer.args.get("group")
+                and any(
+                    isinstance(node, exp.Column) and not node.find_ancestor(*_AGGREGATES)
+                    for node in inside
+                )
+            ),
+            tables=tuple(self._tables),
+            idle_tables=self._idle_tables(),
+            filters=filters,
+            orders=sum(isinstance(node, exp.Min | exp.Max) for node in nodes)
+            + sum(
+                isinstance(node, exp.Select)
+                and bool(node.args.get("order") and node.args.get("limit"))
+                for node in nodes
+            ),
+            descending=bool(order.expressions[0].args.get("desc"))
+            if order is not None and order.expressions
+            else None,
+            limit=_whole(limit.expression) if isinstance(limit, exp.Limit) else None,
+            grouped=any(isinstance(node, exp.Group) for node in nodes),
+            subqueries=sum(isinstance(node, exp.Select) for node in nodes) - 1,
+            mixed_or=any(
+                isinstance(node, exp.Or)
+                and any(isinstance(side, exp.And) for side in (node.this, node.expression))
+                for node in nodes
+            ),
+            divides=any(isinstance(node, exp.Div) for node in inside),
+            subtracts=any(isinstance(node, exp.Sub) for node in inside),
+            subtracts_times=any(
+                isinstance(node, exp.Sub)
+                and all(
+                    isinstance(side, exp.Column) and self._kind(side) == "time"
+                    for side in (node.this.unnest(), node.expression.unnest())
+                )
+                for node in nodes
+            ),
+            null_tests=len(nulls),
+            contradicts=self._contradicts(nulls, filters),
+            now="now" in literals
+            or any(
+                isinstance(node, exp.CurrentDate | exp.CurrentTimestamp | exp.CurrentTime)
+                for node in nodes
+            ),
+            numbers=frozenset(
+                float(number)
+                for text in literals
+                for number in re.findall(r"\d{1,15}(?:\.\d{1,9})?", text)
+            ),
+            years=frozenset(int(year) for text in literals for year in _YEAR.findall(text)),
+            words=" ".join([*sorted(identifiers), *literals]),
+        )
+
+    def _table_of(self, column: exp.Column) -> str:
+        owner = column.table.lower()
+        if owner:
+            return self._aliases.get(owner, "")
+        name = column.name.lower()
+        if self._keys is None:
+            return self._tables[0] if len(set(self._tables)) == 1 else ""
+        known = self._keys.schema.tables
+        return next((table for table in self._tables if name in known.get(table, ())), "")
+
+    def _kind(self, column: exp.Column) -> Returned:
+        name = column.name.lower()
+        table = self._table_of(column)
+        declared, key = "", False
+        if self._keys is not None:
+            declared = self._keys.schema.tables.get(table, {}).get(name, "")
+            key = self._keys.ties(table, name)
+        return kind_of_column(name, declared, key=key)
+
+    def _returned(self, node: exp.Expr) -> Returned:
+        """Tell the kind of one expression."""
+        node = node.unalias().unnest()
+        if isinstance(node, exp.Count):
+            return "count"
+        if isinstance(node, _PREDICATES):
+            return "truth"
+        if isinstance(node, exp.Column):
+            return self._kind(node)
+        if isinstance(node, exp.Literal):
+            return "text" if node.is_string else "truth"
+        if isinstance(node, exp.Case):
+            kinds = {self._returned(branch.args["true"]) for branch in node.args.get("ifs", ())}
+            return kinds.pop() if len(kinds) == 1 else "unknown"
+        if isinstance(node, exp.Min | exp.Max | exp.Coalesce | exp.Distinct):
+            inner = node.this if node.this is not None else next(iter(node.expressions), None)
+            return "unknown" if inner is None else self._returned(inner)
+        if isinstance(node, exp.Subquery | exp.Select):
+            outer = _outermost(node)
+            return (
+                self._returned(outer.expressions[0]) if outer and outer.expressions else "unknown"
+            )
+        if isinstance(node, exp.TimeToStr | exp.CurrentTimestamp | exp.CurrentDate) or (
+            isinstance(node, exp.Anonymous) and node.name.lower() in _TIME_FUNCTIONS
+        ):
+            return "time"
+        if isinstance(
+            node, (exp.Sum, exp.Avg, exp.Round, exp.Cast, exp.Abs, exp.Neg, *_ARITHMETIC)
+        ):
+            return "number"
+        return "unknown"
+
+    def _filters(self) -> Iterator[Filter]:
+        for node in self._nodes:
+            if isinstance(node, _COMPARISONS):
+                sides = (node.this, node.expression)
+                operator = _OPERATORS.get(type(node), "like")
+            elif isinstance(node, exp.Between):
+                sides, operator = (node.this, node), "between"
+            elif isinstance(node, exp.In) and node.expressions:
+                sides, operator = (node.this, node), "in"
+            else:
+                continue
+            found = [_only_column(side) for side in sides[: 1 if sides[1] is node else 2]]
+            if sides[1] is node:
+                column = found[0]
+                literals = [
+                    item
+                    for part in (node.args.get("low"), node.args.get("high"), *node.expressions)
+                    if part is not None
+                    for item in part.find_all(exp.Literal)
+                ]
+            else:
+                left, right = found
+                if (left is None) == (right is None):
+                    continue
+                column = left or right
+                other = sides[1] if left is not None else sides[0]
+                if other.find(exp.Column) is not None or other.find(exp.Select) is not None:
+                    continue
+                literals = list(other.find_all(exp.Literal))
+                if left is None:
+                    operator = {"<": ">", ">": "<"}.get(operator, operator)
+            if column is None or not literals:
+                continue
+            yield Filter(
+                table=self._table_of(column),
+                column=column.name.lower(),
+                kind=self._kind(column),
+                operator=operator,
+                values=tuple(" ".join(str(item.this).lower().split()) for item in literals),
+                numeric=not any(item.is_string for item in literals),
+            )
+
+    def _idle_tables(self) -> int:
+        joins = [node for node in self._nodes if isinstance(node, exp.Join)]
+        if not joins:
+            return 0
+        used: set[str] = set()
+        tied: set[str] = set()
+        for node in self._nodes:
+            if not isinstance(node, exp.Column):
+                continue
+            table = node.table.lower() or self._table_of(node)
+            equality = node.parent
+            ties = (
+                isinstance(equality, exp.EQ)
+                and isinstance(equality.this, exp.Column)
+                and isinstance(equality.expression, exp.Column)
+            )
+            (tied if ties else used).add(self._aliases.get(table, table))
+        return len(tied - used)
+
+    def _contradicts(self, nulls: list[exp.Is], filters: tuple[Filter, ...]) -> bool:
+        absent = {
+            node.this.name.lower()
+            for node in nulls
+            if isinstance(node.this, exp.Column) and not isinstance(node.parent, exp.Not)
+        }
+        return any(item.column in absent for item in filters)
+
+
+_OPERATORS: Mapping[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.GT: ">",
+    exp.GTE: ">",
+    exp.LT: "<",
+    exp.LTE: "<",
+}
+
+
+def _outermost(query: exp.Expr) -> exp.Select | None:
+    while isinstance(query, exp.Subquery | exp.SetOperation):
+        query = query.this
+    return query if isinstance(query, exp.Select) else None
+
+
+def _own(item: exp.Expr) -> Iterator[exp.Expr]:
+    yield from item.walk(prune=lambda node: isinstance(node, exp.Query))
+
+
+def _only_column(node: exp.Expr) -> exp.Column | None:
+    """Return the one column that an expression is made of, through functions, or None."""
+    if isinstance(node, exp.Column):
+        return node
+    if isinstance(node, exp.Query | exp.Subquery):
+        return None
+    columns = list(node.find_all(exp.Column))
+    return columns[0] if len(columns) == 1 else None
+
+
+def _whole(node: exp.Expr | None) -> int | None:
+    if isinstance(node, exp.Literal) and str(node.this).isdigit():
+        return min(int(node.this), 10**9)
+    return None

@@ -1,0 +1,68 @@
+"""Structure of the committed query: how much it joins and nests, and patterns that often err."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from sentinel_sql.monitor.families.query_facts import QueryFacts
+from sentinel_sql.monitor.families.seen import UNSEEN, Asked, Seen
+
+FEATURES: Mapping[str, str] = MappingProxyType(
+    {
+        "tables_read": "how many tables it reads, at most 6",
+        "idle_tables": "joined tables of which nothing but the join is used",
+        "nested": "nested SELECTs, at most 4",
+        "mixed_or": "an OR beside an AND without brackets",
+        "contradicts": "a column must be NULL and something else at once",
+        "subtracts_times": "times are subtracted as they are",
+        "bare_beside_aggregate": "a column beside an aggregate that nothing groups by",
+        "limit_unordered": "LIMIT without an order",
+        "unfiltered": "no comparison with a literal at all",
+        "now": "it asks for the current time",
+        "label_as_code": "a key is compared with a text that holds a space",
+        "code_as_label": "a column of text is compared with a bare number",
+        "distinct": "DISTINCT in what it returns",
+        "grouped": "GROUP BY",
+    }
+)
+"""By name; unseen where no answer is committed."""
+
+
+class StructureState:
+    """Structure of the committed query."""
+
+    def __init__(self, asked: Asked) -> None:  # noqa: ARG002
+        self._values = [UNSEEN] * len(FEATURES)
+
+    def observe(self, seen: Seen) -> None:
+        """Take in one more step."""
+        if seen.committed == "answer" and seen.query is not None:
+            self._values = _built(seen.query)
+
+    def values(self) -> list[float]:
+        """Return the features in the order of `FEATURES`."""
+        return list(self._values)
+
+
+def _built(query: QueryFacts) -> list[float]:
+    told: list[bool | float] = [
+        float(min(6, len(query.tables))),
+        float(min(3, query.idle_tables)),
+        float(min(4, query.subqueries)),
+        query.mixed_or,
+        query.contradicts,
+        query.subtracts_times,
+        query.bare_beside_aggregate,
+        query.limit is not None and query.descending is None,
+        not query.filters,
+        query.now,
+        any(
+            item.kind == "identifier" and any(" " in value for value in item.values)
+            for item in query.filters
+        ),
+        any(item.kind == "text" and item.numeric for item in query.filters),
+        query.distinct,
+        query.grouped,
+    ]
+    return [float(value) for value in told]

@@ -1,0 +1,116 @@
+"""The families of dense features in order, and the state that reads them all from a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+
+from sentinel_sql.monitor.families import (
+    alarms,
+    dynamics,
+    failures,
+    intent,
+    provenance,
+    shape,
+    slots,
+    structure,
+)
+from sentinel_sql.monitor.families.query_facts import query_facts
+from sentinel_sql.monitor.families.result_facts import read_result
+from sentinel_sql.monitor.families.seen import Asked, Seen
+from sentinel_sql.monitor.families.wording import read_wording
+from sentinel_sql.monitor.grounding import analyse_sql
+from sentinel_sql.monitor.head import Floats
+from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.trajectory.record import AskedQuestion, Step
+from sentinel_sql.trajectory.render import Commitment
+
+
+class FamilyState(Protocol):
+    """One family on one run. Observing a step costs that step only."""
+
+    def observe(self, seen: Seen) -> None:
+        """Take in one more step."""
+        ...
+
+    def values(self) -> list[float]:
+        """Return the family's features in order; NaN where the prefix doesn't show one."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Family:
+    """A family: its features with their meanings in order, and how to start reading a run."""
+
+    features: Mapping[str, str]
+    start: Callable[[Asked], FamilyState]
+
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        "dynamics": Family(features=dynamics.FEATURES, start=dynamics.DynamicsState),
+        "failures": Family(features=failures.FEATURES, start=failures.FailureState),
+        "shape": Family(features=shape.FEATURES, start=shape.ShapeState),
+        "provenance": Family(features=provenance.FEATURES, start=provenance.ProvenanceState),
+        "intent": Family(features=intent.FEATURES, start=intent.IntentState),
+        "slots": Family(features=slots.FEATURES, start=slots.SlotState),
+        "structure": Family(features=structure.FEATURES, start=structure.StructureState),
+    }
+)
+"""The families that read a run, in the order of the dense vector."""
+
+ALARMS = "alarms"
+"""The family that counts what the others say against an answer."""
+
+
+def names_of(families: Sequence[str]) -> tuple[str, ...]:
+    """Return every feature of these families as `family.feature`, in the order of a vector."""
+    tables = {name: family.features for name, family in FAMILIES.items()}
+    tables[ALARMS] = alarms.FEATURES
+    return tuple(f"{name}.{feature}" for name in families for feature in tables[name])
+
+
+EVERY: tuple[str, ...] = (*FAMILIES, ALARMS)
+"""Every family, in order; `alarms`, where chosen, stands last."""
+
+
+class DenseState:
+    """The dense features of a growing prefix, of the families chosen."""
+
+    def __init__(
+        self,
+        question: AskedQuestion,
+        around: Surroundings,
+        families: tuple[str, ...] = EVERY,
+    ) -> None:
+        asked = Asked(
+            question=question, wording=read_wording(question.text, around.clock), around=around
+        )
+        self._around = around
+        chosen = [name for name in families if name != ALARMS]
+        self._states = [FAMILIES[name].start(asked) for name in chosen]
+        self._names = names_of(chosen) if ALARMS in families else None
+
+    def observe(self, step: Step, committed: Commitment | None) -> None:
+        """Take in one more step; `committed` is what it commits to, if anything."""
+        keys, clock = self._around.keys, self._around.clock
+        seen = Seen(
+            step=step,
+            committed=committed,
+            query=query_facts(step.sql, keys) if step.sql else None,
+            analysis=analyse_sql(step.sql, keys, clock) if step.sql else None,
+            result=read_result(step.observation),
+        )
+        for state in self._states:
+            state.observe(seen)
+
+    def vector(self) -> Floats:
+        """Return the features in the order of `names_of`; NaN where the prefix doesn't show one."""
+        values = [value for state in self._states for value in state.values()]
+        if self._names is not None:
+            values += alarms.count_alarms(self._names, values)
+        return np.array(values)
