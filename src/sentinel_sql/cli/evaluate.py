@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sentinel_sql.cli.options import LabelsFile, MonitorFolder, PoolsFile, Store
 from sentinel_sql.cli.output import AsJson, emit, progress
+from sentinel_sql.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 class Pool(StrEnum):
@@ -54,6 +60,15 @@ def evaluate(
             help="Every figure for that share of unanswerable questions, such as 0.2.",
         ),
     ] = None,
+    rivals: Annotated[
+        bool, typer.Option("--rivals", help="Other ways to doubt an answer beside the monitor.")
+    ] = False,
+    confidences: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="With --rivals: what `sentinel rivals collect` was told, too."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Keep it here: columns, and every table as CSV."),
@@ -65,12 +80,19 @@ def evaluate(
     from sentinel_sql.evaluation.options import Options
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.monitor.bundle import load
+    from sentinel_sql.pipeline.confidences import read_confidences
     from sentinel_sql.pipeline.evaluate import evaluate as evaluate_monitor
     from sentinel_sql.pipeline.evaluation_folder import save
+    from sentinel_sql.pipeline.rivals import rival_exhibits
     from sentinel_sql.questions.pools import Pools
-    from sentinel_sql.report.tables import screen
     from sentinel_sql.trajectory.store import read_trajectories
 
+    if confidences is not None and not rivals:
+        raise InputError("--confidences says what to set beside the monitor: give --rivals, too")
+    if rivals and question_only:
+        raise InputError("--rivals compares whole runs, and --question-only reads none: give one")
+    # Read before anything is spent.
+    asked = None if confidences is None else read_confidences(confidences)
     header, labelled = read_labels(labels)
     with progress("prefix scores") as advance:
         made = evaluate_monitor(
@@ -87,7 +109,25 @@ def evaluate(
             bundle=monitor,
             on_progress=advance,
         )
+    if rivals:
+        beside = rival_exhibits(
+            load(monitor),
+            made,
+            read_trajectories(store),
+            Pools.read(pools),
+            labelled,
+            confidences=asked,
+        )
+        made = replace(made, exhibits={**made.exhibits, **beside})
     if out is not None:
         save(made, out)
     document = made.to_json()
-    emit(document, as_json=as_json, tables=lambda: screen(document))
+    emit(document, as_json=as_json, tables=lambda: _shown(document))
+
+
+def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from sentinel_sql.report.rivals import rival_tables
+    from sentinel_sql.report.tables import screen
+
+    yield from screen(document)
+    yield from rival_tables(document["exhibits"])

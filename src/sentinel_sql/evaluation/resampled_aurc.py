@@ -1,0 +1,72 @@
+"""AURC with its template-cluster interval, over all resamples at once.
+
+Scores that tie are delivered in a random order, so a group of w ties with e errors after N
+answers with E errors adds Σ (E + (r − N)·e/w) / r over the ranks r = N + 1 … N + w, which harmonic
+numbers sum without a loop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
+from sentinel_sql.evaluation.bootstrap import LEVEL, Interval, Resampling
+
+_BLOCK = 1_000_000
+"""Cells of a resample block; bounds the memory."""
+
+
+def resampled_aurc(
+    resampling: Resampling, target: Bools, score: Floats, where: Bools
+) -> Interval | None:
+    """Return the area under the risk–coverage curve, in [0, 1]; lower is better.
+
+    Args:
+        resampling: of the N questions. Reweighted ones have no integer counts, and get None.
+        target: shape (N,), right or not.
+        score: shape (N,), higher is delivered first; NaN only outside `where`.
+        where: shape (N,); None is returned where it is empty.
+    """
+    inside = np.flatnonzero(where)
+    if len(inside) == 0 or resampling.reweighting is not None:
+        return None
+    levels, group = np.unique(-score[inside], return_inverse=True)
+    wrong = ~target[inside]
+    cluster = resampling.cluster[inside]
+    # The most answers that a resample can hold bound the harmonic numbers.
+    answers = np.bincount(cluster, minlength=resampling.clusters)
+    largest = int(max((resampling.counts @ answers).max(), len(inside)))
+    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, largest + 1))])
+    whole = _areas(np.ones((1, len(inside))), wrong, group, len(levels), harmonic)
+    rows = max(1, _BLOCK // len(inside))
+    drawn = np.concatenate(
+        [
+            _areas(counts[:, cluster], wrong, group, len(levels), harmonic)
+            for counts in np.split(resampling.counts, np.arange(rows, len(resampling.counts), rows))
+        ]
+    )
+    # A resample without any of the answers says nothing.
+    low, high = np.percentile(drawn[~np.isnan(drawn)], LEVEL)
+    return Interval(estimate=float(whole[0]), low=float(low), high=float(high))
+
+
+def _areas(weights: Floats, wrong: Bools, group: Ints, groups: int, harmonic: Floats) -> Floats:
+    """Return the area of each row of integer weights, shape (B,); NaN where it is empty."""
+    size = _per_group(weights, group, groups)
+    errors = _per_group(weights * wrong, group, groups)
+    before, errors_before = (np.cumsum(column, axis=1) - column for column in (size, errors))
+    rate = np.divide(errors, size, out=np.zeros_like(errors), where=size > 0)
+    first, last = before.astype(np.int64), (before + size).astype(np.int64)
+    area = errors + (errors_before - before * rate) * (harmonic[last] - harmonic[first])
+    total = size.sum(axis=1)
+    mean: Floats = np.divide(
+        area.sum(axis=1), total, out=np.full(len(total), np.nan), where=total > 0
+    )
+    return mean
+
+
+def _per_group(columns: Floats, group: Ints, groups: int) -> Floats:
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(groups))
+    summed: Floats = np.add.reduceat(columns[:, order], starts, axis=1)
+    return summed
