@@ -66,6 +66,7 @@ def test_a_pool_with_nothing_to_compare_gives_no_case_and_no_range() -> None:
         "positive": 0,
         "low": None,
         "high": None,
+        "words": "The calibration pool holds no answers to compare with.",
     }
     assert nearest_runs(empty, 0.5, asked="answerable", t=1).cases == 0
 

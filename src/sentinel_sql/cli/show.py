@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: sentinel show runs/qwen b9bf51c5e3af21242ac2e487 --monitor monitor/"
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    """How a run is to be shown."""
+
+    stakes: float
+    early_stop: bool
+    why: bool
+    html: Path | None
+    labels: Path | None
+    as_json: bool
+
+
 def show(
     store: Store,
     question_id: Annotated[
@@ -33,6 +46,15 @@ def show(
     ] = None,
     stakes: Annotated[float, typer.Option(min=0.0, help="λ, what a wrong answer costs.")] = 1.0,
     early_stop: Annotated[bool, typer.Option(help="Also stop doomed runs mid-run.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Also say why: the nearest calibration cases.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write it as a page.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", metavar="FILE", help="What is true, for the page.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show one recorded run with its confidences by step, and where the monitor would stop it."""
@@ -43,7 +65,10 @@ def show(
 
         raise InputError("whose confidences? name a bundle with --monitor")
     else:
-        _show(store, question_id, monitor, stakes=stakes, early_stop=early_stop, as_json=as_json)
+        wanted = _Wanted(
+            stakes=stakes, early_stop=early_stop, why=why, html=html, labels=labels, as_json=as_json
+        )
+        _show(store, question_id, monitor, wanted)
 
 
 def _list(store: Path, *, as_json: bool) -> None:
@@ -72,9 +97,7 @@ def _runs_table(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
     return table
 
 
-def _show(
-    store: Path, question_id: str, monitor: Path, *, stakes: float, early_stop: bool, as_json: bool
-) -> None:
+def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:
     from sentinel_sql.decision.policy import policy
     from sentinel_sql.decision.prefix_scores import PrefixScores
     from sentinel_sql.decision.thresholds import Thresholds
@@ -83,9 +106,9 @@ def _show(
 
     bundle = load(monitor)
     rules = policy(
-        "early-stop" if early_stop else "full",
+        "early-stop" if wanted.early_stop else "full",
         thresholds=Thresholds.from_json(bundle.thresholds),
-        stakes=stakes,
+        stakes=wanted.stakes,
         calibration=PrefixScores.from_columns(bundle.calibration),
     )
     trajectory = _find(read_trajectories(store), question_id, store)
@@ -95,13 +118,45 @@ def _show(
         "agent": trajectory.agent.fingerprint,
         "monitor_is_for_this_agent": bundle.agent == trajectory.agent.fingerprint,
         "outcome": trajectory.outcome.kind,
-        "stakes": stakes,
+        "stakes": wanted.stakes,
         "theta": rules.theta,
         "early_stop": rules.early,
         "bar": rules.delivery_bar(None),
         "states": [state.to_json() for state in states],
     }
-    emit(document, as_json=as_json, tables=lambda: _screen(document, states))
+    if wanted.why or wanted.html:
+        from sentinel_sql.report.why import reasons
+
+        seen = _seen(trajectory, bundle, wanted.labels)
+        if wanted.why:
+            stop = next(state.t for state in states if state.decision != "continue")
+            document["why"] = {"t": stop} | reasons(seen["states"][stop])
+        if wanted.html:
+            _write_page(wanted.html, seen, bundle, wanted)
+            document["page"] = str(wanted.html)
+    emit(document, as_json=wanted.as_json, tables=lambda: _screen(document, states))
+
+
+def _seen(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[str, Any]:
+    from sentinel_sql.labels.file import read_labels
+    from sentinel_sql.pipeline.views import view
+
+    known = None if labels is None else read_labels(labels)[1].get(trajectory.question.id)
+    return view(trajectory, bundle, label=known)
+
+
+def _write_page(file: Path, seen: Mapping[str, Any], bundle: Monitor, wanted: _Wanted) -> None:
+    from sentinel_sql.errors import InputError
+    from sentinel_sql.report.run import run_page
+    from sentinel_sql.whole_file import write_whole
+
+    page = run_page(seen, bundle, stakes=wanted.stakes, early_stop=wanted.early_stop)
+    try:
+        write_whole(file, page)
+    except OSError as error:
+        raise InputError(
+            f"{file} can't be written ({error.strerror}): name another place"
+        ) from error
 
 
 def _find(trajectories: Iterable[Trajectory], question_id: str, store: Path) -> Trajectory:
@@ -147,6 +202,7 @@ def _screen(document: Mapping[str, Any], states: Iterable[State]) -> Iterator[Re
     from rich.text import Text
 
     from sentinel_sql.report.gauges import header, row
+    from sentinel_sql.report.why import why_screen
 
     yield Text(document["question"]["text"], style="bold")
     if not document["monitor_is_for_this_agent"]:
@@ -159,3 +215,7 @@ def _screen(document: Mapping[str, Any], states: Iterable[State]) -> Iterator[Re
         "stop",
         style="dim",
     )
+    if "why" in document:
+        yield from why_screen(document["why"])
+    if "page" in document:
+        yield Text(f"written to {document['page']}")

@@ -6,6 +6,7 @@ pool's cases with the nearest score, so many were correct.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +21,12 @@ NEAREST = 20
 Asked = Literal["answerable", "ends-correct", "correct"]
 """What is counted: the question was answerable; the run ended in a correct answer; the committed
 answer was correct."""
+
+_WORDS: Mapping[Asked, tuple[str, str]] = {
+    "answerable": ("runs", "were of answerable questions"),
+    "ends-correct": ("runs", "ended in a correct answer"),
+    "correct": ("answers", "were correct"),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +47,17 @@ class Neighbours:
     low: float | None
     high: float | None
 
+    @property
+    def words(self) -> str:
+        """Say it in a sentence."""
+        what, are = _WORDS[self.asked]
+        if self.cases == 0:
+            return f"The calibration pool holds no {what} to compare with."
+        return (
+            f"Of the {self.cases} calibration {what} with the nearest score ({self.low:.3f} … "
+            f"{self.high:.3f}), {self.positive} {are}."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
         return {
@@ -48,6 +66,7 @@ class Neighbours:
             "positive": self.positive,
             "low": self.low,
             "high": self.high,
+            "words": self.words,
         }
 
 

@@ -1,0 +1,342 @@
+"""The figures of one agent, each drawn from the tables beside it and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from sentinel_sql.evaluation.tables import Table
+from sentinel_sql.report.drawing import COLOURS, Drawn, direct_label, drawn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Tables = Mapping[str, Table]
+Rows = Sequence[Mapping[str, Any]]
+Figured = Callable[[Tables, str], Drawn | None]
+"""From an agent's tables and a name that is unique on the page; None where nothing can be drawn."""
+
+SYSTEM_WORDS: Final[Mapping[str, str]] = {
+    "vanilla": "agent alone",
+    "gate": "+ gate",
+    "chow": "delivery bar alone",
+    "full": "gate + delivery bar",
+    "early-stop": "+ early stop",
+    "always-abstain": "never answering",
+}
+_PAINT = {"vanilla": "alone", "always-abstain": "never"}
+
+
+def stakes(tables: Tables, name: str) -> Drawn | None:
+    """Draw what is earned, answered and right at every λ."""
+    rows = _known(tables, "stakes", "rs_full", "rs_vanilla", "rs_abstain")
+    if not rows:
+        return None
+    levels = [row["stakes"] for row in rows]
+    last = rows[-1]
+    low = min(row["rs_full_low"] for row in rows)
+    floor = max(min(low, last["rs_abstain_low"]) - 0.1, -2.0)
+
+    def paint(axes: Any) -> None:
+        above, below = axes
+        above.set_xscale("log")
+        above.fill_between(
+            levels,
+            [row["rs_full_low"] for row in rows],
+            [row["rs_full_high"] for row in rows],
+            color=COLOURS["guarded"],
+            alpha=0.18,
+            linewidth=0,
+        )
+        for column, colour, dashes, words in (
+            ("rs_vanilla", "alone", ":", "agent alone"),
+            ("rs_abstain", "never", "--", "never answering"),
+            ("rs_full", "guarded", "-", "guarded"),
+        ):
+            values = [row[column] for row in rows]
+            above.plot(levels, values, dashes, color=COLOURS[colour], label=words)
+        above.set_ylim(floor, min(1.0, max(row["rs_full_high"] for row in rows) + 0.1))
+        above.set_ylabel("earned a question, RS(λ)")
+        above.legend(loc="lower left")
+        for column, colour, dashes, words in (
+            ("coverage", "ink", "--", "questions answered"),
+            ("accuracy", "good", "-", "answers right"),
+        ):
+            known = [(row["stakes"], row[column]) for row in rows if row[column] is not None]
+            below.plot(*zip(*known, strict=True), dashes, color=COLOURS[colour], label=words)
+            _band(below, rows, column, colour)
+        below.set_ylim(0, 1.02)
+        below.set_ylabel("share")
+        below.set_xlabel("stakes λ: what a wrong answer costs")
+        below.legend(loc="lower left")
+        ticks = [level for level in (0.1, 0.3, 1, 4, 9, 20, 50) if levels[0] <= level <= levels[-1]]
+        below.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+        below.minorticks_off()
+
+    told = "; ".join(
+        f"at λ = {row['stakes']:g} guarded {row['rs_full']:+.2f}, agent alone "
+        f"{row['rs_vanilla']:+.2f}, never answering {row['rs_abstain']:+.2f}"
+        for row in rows
+        if row["stakes"] in (1.0, 4.0, 9.0)
+    )
+    return drawn(
+        "What the guarded agent earns as a wrong answer costs ever more",
+        f"Upper panel, mean earnings a question: {told}. Lower panel: share of questions answered "
+        f"and share of answers right. The shaded bands are 95 % intervals.",
+        paint,
+        name=name,
+        panels=(2, 1),
+        size=(7.0, 5.4),
+        shared=True,
+    )
+
+
+def ladder(tables: Tables, name: str) -> Drawn | None:
+    """Draw what each check adds at every λ of the evaluation."""
+    rows = _known(tables, "ladder", "rs")
+    if not rows:
+        return None
+    levels = list(dict.fromkeys(row["stakes"] for row in rows))[:4]
+
+    def paint(axes: Any) -> None:
+        panels = [axes] if len(levels) == 1 else list(axes)
+        for level, panel in zip(levels, panels, strict=True):
+            here = [row for row in rows if row["stakes"] == level]
+            places = range(len(here))[::-1]
+            for place, row in zip(places, here, strict=True):
+                colour = COLOURS[_PAINT.get(row["system"], "guarded")]
+                panel.plot([row["rs_low"], row["rs_high"]], [place, place], color=colour, lw=3)
+                panel.plot([row["rs"]], [place], "o", color=colour, ms=7)
+            nothing = [row["rs"] for row in here if row["system"] == "always-abstain"]
+            for value in nothing:
+                panel.axvline(value, color=COLOURS["never"], ls="--", lw=1.2)
+            names = [SYSTEM_WORDS.get(row["system"], row["system"]) for row in here]
+            panel.set_yticks(list(places), names if panel is panels[0] else [""] * len(here))
+            panel.set_title(f"λ = {level:g}")
+            panel.set_xlabel("RS(λ)")
+            panel.grid(axis="y", visible=False)
+
+    told = "; ".join(
+        f"λ = {row['stakes']:g}, {SYSTEM_WORDS.get(row['system'], row['system'])}: "
+        f"{row['rs']:+.2f} ({row['rs_low']:+.2f} to {row['rs_high']:+.2f})"
+        for row in rows
+        if row["stakes"] in levels
+    )
+    return drawn(
+        "System ladder: what each check adds",
+        f"Mean earnings a question with 95 % intervals. {told}. Dashed: never answering.",
+        paint,
+        name=name,
+        panels=(1, len(levels)),
+        size=(2.0 + 1.8 * len(levels), 3.4),
+    )
+
+
+def risk_coverage(tables: Tables, name: str) -> Drawn | None:
+    """Draw the risk–coverage curves with the points of Chow's rule."""
+    rows = _known(tables, "risk_coverage", "coverage", "risk")
+    curves = [row for row in rows if row["stakes"] is None]
+    points = [row for row in rows if row["stakes"] is not None]
+    if not curves:
+        return None
+    styles = (("guarded", "-"), ("alone", "--"), ("never", ":"), ("bad", "-."))
+    names = list(dict.fromkeys(row["confidence"] for row in curves))
+
+    def paint(axes: Axes) -> None:
+        for (colour, dashes), each in zip(styles, names, strict=False):
+            line = [row for row in curves if row["confidence"] == each]
+            axes.plot(
+                [row["coverage"] for row in line],
+                [row["risk"] for row in line],
+                dashes,
+                marker="s" if len(line) < 4 else None,
+                color=COLOURS[colour],
+                label=each,
+            )
+        for row in points:
+            axes.plot([row["coverage"]], [row["risk"]], "D", color=COLOURS["ink"], ms=7)
+            axes.annotate(
+                f"λ = {row['stakes']:g}",
+                (row["coverage"], row["risk"]),
+                xytext=(7, 7),
+                textcoords="offset points",
+            )
+        axes.set_xlim(0, 1.02)
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel("share of the answers that is delivered")
+        axes.set_ylabel("share of these that is wrong")
+        axes.legend(loc="best")
+
+    told = "; ".join(
+        f"at λ = {row['stakes']:g} {row['coverage']:.0%} of the answers are delivered and "
+        f"{row['risk']:.0%} of these are wrong"
+        for row in points
+    )
+    told = told or "Chow's rule delivers nothing"
+    return drawn(
+        "Risk and coverage, with the points where Chow's rule stands",
+        f"One curve for each of: {', '.join(names)}. {told}.",
+        paint,
+        name=name,
+    )
+
+
+def reliability(tables: Tables, name: str) -> Drawn | None:
+    """Draw the reliability diagram before and after calibration."""
+    rows = _known(tables, "confidence_bins", "confidence", "accuracy")
+    if not rows:
+        return None
+
+    def paint(axes: Axes) -> None:
+        axes.plot([0, 1], [0, 1], color=COLOURS["muted"], lw=1, ls="--")
+        axes.annotate(
+            "says what it is",
+            (0.86, 0.86),
+            rotation=33,
+            ha="center",
+            va="bottom",
+            color=COLOURS["muted"],
+            fontsize=9,
+        )
+        for stage, colour, mark, dashes in (
+            ("raw", "alone", "s", ":"),
+            ("calibrated", "guarded", "o", "-"),
+        ):
+            here = [row for row in rows if row["stage"] == stage]
+            if not here:
+                continue
+            x = [row["confidence"] for row in here]
+            axes.plot(x, [row["accuracy"] for row in here], dashes, color=COLOURS[colour], lw=1.2)
+            biggest = max(row["n"] for row in here)
+            axes.scatter(
+                x,
+                [row["accuracy"] for row in here],
+                s=[25 + 110 * row["n"] / biggest for row in here],
+                marker=mark,
+                color=COLOURS[colour],
+                label=stage,
+                zorder=3,
+            )
+            if stage == "calibrated":
+                for row in here:
+                    axes.plot(
+                        [row["confidence"]] * 2,
+                        [row["accuracy_low"], row["accuracy_high"]],
+                        color=COLOURS[colour],
+                        lw=1.4,
+                    )
+        axes.set_xlim(0, 1.02)
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel("how confident")
+        axes.set_ylabel("how often right")
+        axes.legend(loc="upper left", markerscale=0.7)
+
+    told = "; ".join(
+        f"{row['n']} answers said {row['confidence']:.2f} and {row['accuracy']:.2f} were right"
+        for row in rows
+        if row["stage"] == "calibrated"
+    )
+    return drawn(
+        "Reliability diagram: do the confidences mean what they say?",
+        f"Ten bins of confidence against the share right, calibrated: {told}.",
+        paint,
+        name=name,
+    )
+
+
+def by_step(tables: Tables, name: str) -> Drawn | None:
+    """Draw both heads' AUROC as the run goes on."""
+    rows = _known(tables, "by_step", "auroc")
+    if not rows:
+        return None
+
+    def paint(axes: Axes) -> None:
+        for head, colour, mark, dashes in (
+            ("answerability", "never", "s", "--"),
+            ("correctness", "guarded", "o", "-"),
+        ):
+            here = [row for row in rows if row["head"] == head]
+            if not here:
+                continue
+            t = [row["t"] for row in here]
+            axes.plot(t, [row["auroc"] for row in here], dashes, marker=mark, color=COLOURS[colour])
+            _band(axes, here, "auroc", colour, x="t")
+            direct_label(axes, t[-1], here[-1]["auroc"], head, colour)
+        axes.axhline(0.5, color=COLOURS["muted"], lw=1, ls=":")
+        axes.set_ylim(0, 1.02)
+        axes.set_xlim(0, max(row["t"] for row in rows) * 1.22 + 0.4)
+        axes.set_xticks(range(max(row["t"] for row in rows) + 1))
+        axes.set_xlabel("steps read, t (later t hold the longer runs)")
+        axes.set_ylabel("AUROC")
+
+    told = "; ".join(f"{row['head']} at t = {row['t']}: {row['auroc']:.2f}" for row in rows)
+    return drawn(
+        "How early the heads know",
+        f"AUROC on the prefix of t steps, 0.5 is chance: {told}. Bands are 95 % intervals.",
+        paint,
+        name=name,
+    )
+
+
+def step_economics(tables: Tables, name: str) -> Drawn | None:
+    """Draw what runs cost the agent by how they end."""
+    rows = [row for row in _known(tables, "step_economics", "steps") if row["n"]]
+    if not rows:
+        return None
+    costs = [cost for cost in ("steps", "tokens") if all(row.get(cost) is not None for row in rows)]
+
+    def paint(axes: Any) -> None:
+        panels = [axes] if len(costs) == 1 else list(axes)
+        for cost, panel in zip(costs, panels, strict=True):
+            places = range(len(rows))[::-1]
+            for place, row in zip(places, rows, strict=True):
+                colour = COLOURS["good" if row["group"] == "answerable" else "never"]
+                panel.barh(place, row[cost], color=colour, height=0.55, alpha=0.75)
+                panel.plot(
+                    [row[f"{cost}_low"], row[f"{cost}_high"]], [place] * 2, color=COLOURS["ink"]
+                )
+            names = [f"{row['group']} (n = {row['n']})" for row in rows]
+            panel.set_yticks(list(places), names if panel is panels[0] else [""] * len(rows))
+            panel.set_xlabel(f"{cost} a run")
+            panel.grid(axis="y", visible=False)
+
+    told = "; ".join(
+        f"{row['group']}: {row['steps']:.1f} steps over {row['n']} runs" for row in rows
+    )
+    return drawn(
+        "What unanswerable questions cost the agent alone",
+        f"Means a run with 95 % intervals. {told}.",
+        paint,
+        name=name,
+        panels=(1, len(costs)),
+        size=(7.4, 1.2 + 0.5 * len(rows)),
+    )
+
+
+FIGURES: Final[Mapping[str, Figured]] = {
+    "stakes": stakes,
+    "ladder": ladder,
+    "risk_coverage": risk_coverage,
+    "reliability": reliability,
+    "by_step": by_step,
+    "step_economics": step_economics,
+}
+
+
+def _known(tables: Tables, table: str, *columns: str) -> list[Mapping[str, Any]]:
+    """Return a table's rows where all these columns can be said; none where there is no table."""
+    if table not in tables:
+        return []
+    return [row for row in tables[table].rows if all(row[column] is not None for column in columns)]
+
+
+def _band(axes: Axes, rows: Rows, column: str, colour: str, *, x: str = "stakes") -> None:
+    known = [row for row in rows if row[f"{column}_low"] is not None]
+    axes.fill_between(
+        [row[x] for row in known],
+        [row[f"{column}_low"] for row in known],
+        [row[f"{column}_high"] for row in known],
+        color=COLOURS[colour],
+        alpha=0.15,
+        linewidth=0,
+    )

@@ -1,0 +1,103 @@
+"""What the first screen says of an agent beside its verdict: on what, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final, Literal
+
+from sentinel_sql.report.agents import ReportedAgent
+from sentinel_sql.report.tables import NOT_SAID
+from sentinel_sql.report.verdict import Verdict, verdict
+
+FEW: Final = 200
+"""Questions below which a figure is called a first direction (ours)."""
+
+Form = Literal["share", "signed", "plain"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstScreen:
+    """What stands above the slider for one agent."""
+
+    name: str
+    about: str
+    verdict: Verdict
+    sure: Sequence[str]
+
+
+def first_screen(agent: ReportedAgent) -> FirstScreen:
+    """Return what stands above the slider for one agent."""
+    document = agent.document
+    counts = document["counts"]
+    about = (
+        f"{document['pool']} pool: {counts['runs']:,} questions, {counts['unanswerable']:,} of "
+        f"them without an answer; alone it answers {counts['answered']:,}, {counts['correct']:,} "
+        "of them rightly"
+    )
+    return FirstScreen(
+        name=agent.name,
+        about=about,
+        verdict=verdict(agent.stakes, questions=agent.questions),
+        sure=_sure(agent),
+    )
+
+
+def _sure(agent: ReportedAgent) -> list[str]:
+    """Say how far all of this can be trusted, and what can't be said at all."""
+    document = agent.document
+    counts = document["counts"]
+    said = [
+        f"How sure: intervals are 95 %, from {document['bootstrap']['resamples']:,} resamples of "
+        f"{counts['templates']:,} question templates over {counts['runs']:,} questions."
+    ]
+    if counts["runs"] < FEW:
+        said.append(
+            f"{counts['runs']:,} questions are few: take every figure as a first direction, not as "
+            "a finding."
+        )
+    if not counts["unanswerable"]:
+        said.append(
+            "No question here is unanswerable, so nothing can be said of refusing, and never "
+            "answering earns 0."
+        )
+    if not counts["answerable"]:
+        said.append("No question here is answerable, so nothing can be said of right answers.")
+    if not counts["answered"]:
+        said.append("The agent answered nothing, so nothing can be said of its answers.")
+    elif not counts["correct"]:
+        said.append(
+            "No answer was right, so nothing can be said of how well right is told from wrong."
+        )
+    elif counts["correct"] == counts["answered"]:
+        said.append(
+            "Every answer was right, so nothing can be said of how well wrong ones are caught."
+        )
+    economics = agent.tables.get("step_economics")
+    if economics is not None and all(row.get("tokens") is None for row in economics.rows):
+        said.append("The agent told no token counts, so nothing can be said of tokens.")
+    spent = document.get("spent")
+    if spent is not None and spent > 1:
+        said.append(
+            f"This held-out pool was read {spent} times with monitors of this place: the more "
+            "often, the rosier the figures."
+        )
+    if any(document["gaps"].values()):
+        told = ", ".join(f"{len(ids):,} {why}" for why, ids in document["gaps"].items() if ids)
+        said.append(f"Left out: {told}.")
+    return said
+
+
+def said(value: float | None, form: Form) -> str:
+    """Write a figure as the page's script writes it, which takes over when the slider moves."""
+    if value is None:
+        return NOT_SAID
+    exact = Decimal(float(value))
+    if form == "share":
+        return f"{(100 * exact).quantize(Decimal(1), ROUND_HALF_UP)} %"
+    if form == "signed":
+        text = f"{exact.quantize(Decimal('0.01'), ROUND_HALF_UP):+}"
+    else:
+        text = f"{float(value):.4g}"
+    return text.replace("-", "−")

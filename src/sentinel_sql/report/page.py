@@ -1,0 +1,160 @@
+"""The report as one self-contained page: what it says, laid out by the templates beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sentinel_sql.evaluation.tables import Table
+from sentinel_sql.report.agents import ReportedAgent
+from sentinel_sql.report.cells import PageTable, page_table
+from sentinel_sql.report.drawing import Drawn
+from sentinel_sql.report.first_screen import first_screen, said
+from sentinel_sql.report.page_data import (
+    COSTS,
+    LIVE,
+    START,
+    Runs,
+    nearest_level,
+    report_data,
+    rows_at,
+    shared_levels,
+)
+from sentinel_sql.report.sections import SECTIONS, Section
+from sentinel_sql.report.templating import render
+from sentinel_sql.report.verdict import SHORT, STANDINGS, TONES, standing
+
+TITLE: Final = "Can this agent be believed?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    agent: str
+    figure: Drawn | None
+    unsaid: str | None
+    tables: Sequence[PageTable]
+    absent: str | None
+
+
+def report_page(
+    agents: Sequence[ReportedAgent],
+    figures: Mapping[tuple[int, str], Drawn],
+    runs: Runs,
+    *,
+    across: Mapping[str, Table],
+    across_figures: Sequence[Drawn],
+) -> str:
+    """Return the page.
+
+    Args:
+        agents: at least one.
+        figures: by the agent's index and the figure's name.
+        runs: the sample.
+        across: tables over all agents.
+        across_figures: figures over all agents.
+
+    Raises:
+        MissingExtraError: Jinja2 isn't installed.
+    """
+    levels = shared_levels(agents)
+    known = bool(levels)
+    rows = [rows_at(agent, levels) for agent in agents]
+    start = nearest_level(levels, START)
+    costs = known and all(name in each[0] for each in rows for name in COSTS)
+    data = report_data(agents, runs, levels, LIVE + (COSTS if costs else ()))
+    dictionary: dict[str, Any] = {}
+    for tables in (*(agent.tables for agent in agents), across):
+        for name, table in tables.items():
+            dictionary.setdefault(name, table.columns)
+    return render(
+        "report.html.j2",
+        title=TITLE if len(agents) == 1 else "Can these agents be believed?",
+        agents=[first_screen(agent) for agent in agents],
+        standings=STANDINGS,
+        standing=lambda agent: STANDINGS[standing(rows[agent][start])],
+        short=SHORT,
+        tones=TONES,
+        stakes_known=known,
+        levels=len(levels),
+        lowest=f"{levels[0]:g}" if known else "",
+        highest=f"{levels[-1]:g}" if known else "",
+        start=start,
+        said=lambda agent, column, form: said(rows[agent][start][column], form),
+        ticks=_ticks(levels),
+        costs=costs,
+        runs_known=bool(runs.views) and known,
+        runs_words=runs.words,
+        runs_absent=None if runs.views else runs.words,
+        across=[
+            page_table(name, table, f"tables/across/{name}.csv") for name, table in across.items()
+        ],
+        across_figures=across_figures,
+        sections=[_section(section, agents, figures) for section in (*SECTIONS, *_rest(agents))],
+        dictionary=list(dictionary.items()),
+        footer=_footer(agents),
+        data=data,
+    )
+
+
+def _ticks(levels: Sequence[float]) -> list[dict[str, Any]]:
+    if len(levels) < 2:
+        return []
+    wanted = [levels[0], 1.0, 4.0, 9.0, 20.0, levels[-1]]
+    shown = sorted({tick for tick in wanted if levels[0] <= tick <= levels[-1]})
+    return [
+        {
+            "left": round(100 * (nearest_level(levels, tick) + 0.5) / len(levels), 2),
+            "text": f"{'λ = ' if tick == shown[0] else ''}{tick:g}",
+        }
+        for tick in shown
+    ]
+
+
+def _section(
+    section: Section, agents: Sequence[ReportedAgent], figures: Mapping[tuple[int, str], Drawn]
+) -> dict[str, Any]:
+    parts = []
+    for index, agent in enumerate(agents):
+        there = [name for name in section.tables if name in agent.tables]
+        figure = figures.get((index, section.figure)) if section.figure else None
+        unsaid = section.figure and there and figure is None
+        parts.append(
+            _Part(
+                agent=agent.name,
+                figure=figure,
+                unsaid="No figure: there is nothing here that could be drawn." if unsaid else None,
+                tables=[
+                    page_table(name, agent.tables[name], f"tables/{agent.slug}/{name}.csv")
+                    for name in there
+                ],
+                absent=None
+                if there
+                else f"Not measured for this agent. To have it: {section.command}",
+            )
+        )
+    return {"name": section.name, "title": section.title, "lead": section.lead, "parts": parts}
+
+
+def _rest(agents: Sequence[ReportedAgent]) -> Sequence[Section]:
+    """Return a section of the tables that no other section shows, if there are any."""
+    claimed = {name for section in SECTIONS for name in section.tables}
+    left = dict.fromkeys(name for agent in agents for name in agent.tables if name not in claimed)
+    if not left:
+        return ()
+    return (
+        Section(
+            name="more", title="More tables", lead="What else was measured.", tables=tuple(left)
+        ),
+    )
+
+
+def _footer(agents: Sequence[ReportedAgent]) -> str:
+    first = agents[0].document
+    facts = first["monitor"].get("facts", {})
+    versions = facts.get("versions", {})
+    return (
+        f"Made by sentinel-sql {versions.get('sentinel-sql', '')}. Answers judged by "
+        f"{facts.get('judge', 'unknown')} ({facts.get('mode', 'unknown')}); bootstrap seed "
+        f"{first['bootstrap']['seed']}. Method: Song, Ward, Jung, Cheng, arXiv:2610.04156."
+    )

@@ -1,0 +1,151 @@
+"""At which stakes may an agent be believed: the stakes table said in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final, Literal
+
+Rows = Sequence[Mapping[str, Any]]
+
+Standing = Literal["better", "unsure", "not-better", "worse", "silent", "unknown"]
+"""What a guarded agent is at one λ against never answering at all."""
+
+STANDINGS: Final[Mapping[Standing, str]] = {
+    "better": "clearly better than never answering",
+    "unsure": "perhaps better than never answering",
+    "not-better": "not better than never answering",
+    "worse": "clearly worse than never answering",
+    "silent": "answers nothing here, so it is no better than never answering",
+    "unknown": "nothing can be said here",
+}
+SHORT: Final[Mapping[Standing, str]] = {
+    "better": "✓ better",
+    "unsure": "? perhaps",
+    "not-better": "✗ not better",
+    "worse": "✗ worse",
+    "silent": "✗ silent",
+    "unknown": "–",
+}
+TONES: Final[Mapping[Standing, str]] = {
+    "better": "yes",
+    "unsure": "unsure",
+    "not-better": "no",
+    "worse": "no",
+    "silent": "no",
+    "unknown": "no",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """A stretch of the grid of stakes on which the standing is the same."""
+
+    standing: Standing
+    low: float
+    high: float
+    levels: int
+
+    @property
+    def words(self) -> str:
+        """Name the stretch."""
+        if self.low == self.high:
+            return f"λ = {self.low:g}"
+        return f"λ = {self.low:g} … {self.high:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the first screen says of one agent.
+
+    Attributes:
+        tone: `yes`, `unsure` or `no`.
+        headline: one sentence.
+        sentences: more, in order.
+        spans: over the whole grid.
+    """
+
+    tone: str
+    headline: str
+    sentences: tuple[str, ...]
+    spans: tuple[Span, ...]
+
+
+def standing(row: Mapping[str, Any]) -> Standing:
+    """Tell what a guarded agent is at the λ of a row of the stakes table."""
+    gain, low, high = row["gain"], row["gain_low"], row["gain_high"]
+    if gain is None:
+        return "unknown"
+    if not row["coverage"]:
+        return "silent"
+    if low > 0:
+        return "better"
+    if high < 0:
+        return "worse"
+    return "unsure" if gain > 0 else "not-better"
+
+
+def spans(rows: Rows) -> tuple[Span, ...]:
+    """Put neighbouring λ of one standing together."""
+    found = []
+    for each, members in groupby(rows, key=standing):
+        levels = [row["stakes"] for row in members]
+        found.append(Span(standing=each, low=levels[0], high=levels[-1], levels=len(levels)))
+    return tuple(found)
+
+
+def verdict(rows: Rows, *, questions: int) -> Verdict:
+    """Say at which stakes an agent may be believed.
+
+    Args:
+        rows: of the stakes table, by rising λ.
+        questions: of the evaluated pool.
+    """
+    stretches = spans(rows)
+    if not rows:
+        return Verdict(
+            tone="no",
+            headline="Nothing can be said: there is no table of stakes.",
+            sentences=(),
+            spans=(),
+        )
+    found = {each: _listed(stretches, each) for each in STANDINGS}
+    told = f"on {questions:,} questions"
+    if found["better"]:
+        # Stakes below 1 are for whom a wrong answer hardly matters: no reason for a green light.
+        grave = any(span.standing == "better" and span.high >= 1 for span in stretches)
+        tone = "yes" if grave else "unsure"
+        headline = (
+            f"Its answers can be believed at {found['better']}: there it clearly earns more than "
+            "never answering."
+        )
+    elif found["unsure"]:
+        tone = "unsure"
+        headline = (
+            f"At no stakes does it clearly earn more than never answering; at {found['unsure']} "
+            f"it may ({told})."
+        )
+    else:
+        tone = "no"
+        headline = (
+            "Don't rely on its answers: at no stakes does it earn more than never answering "
+            f"({told})."
+        )
+    sentences = []
+    if found["better"] and found["unsure"]:
+        sentences.append(f"At {found['unsure']} it seems to earn more, but {told} that isn't sure.")
+    for each, words in (
+        ("not-better", "it earns no more than never answering"),
+        ("worse", "it clearly earns less than never answering: don't show its answers there"),
+        ("silent", "it answers nothing, because no answer reaches the bar"),
+        ("unknown", "nothing can be said"),
+    ):
+        if found[each]:  # type: ignore[index]
+            sentences.append(f"At {found[each]} {words}.")  # type: ignore[index]
+    return Verdict(tone=tone, headline=headline, sentences=tuple(sentences), spans=stretches)
+
+
+def _listed(stretches: Sequence[Span], wanted: Standing) -> str:
+    words = [span.words for span in stretches if span.standing == wanted]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,0 +1,145 @@
+"""Writing a report: page, figures and tables, from evaluations on disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sentinel_sql.errors import InputError
+from sentinel_sql.evaluation.tables import FOLDER as TABLES
+from sentinel_sql.report.agents import ReportedAgent, read_agents, read_views
+from sentinel_sql.report.drawing import Drawn
+from sentinel_sql.report.figures import FIGURES
+from sentinel_sql.report.page import report_page
+from sentinel_sql.report.page_data import Runs
+from sentinel_sql.whole_file import write_whole
+
+PAGE: Final = "report.html"
+MOST_RUNS: Final = 200
+MOST_CHARACTERS: Final = 2_500_000
+"""Of single runs on a page, so that it stays below 5 MB whatever they said (ours)."""
+
+OnProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        page: the HTML file.
+        agents: their names.
+        runs: how many single runs it shows.
+        figures: how many figures stand beside it.
+        bytes: size of the page.
+    """
+
+    page: Path
+    agents: tuple[str, ...]
+    runs: int
+    figures: int
+    bytes: int
+
+
+def write_report(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    runs: bool = True,
+    on_progress: OnProgress = lambda _done, _total: None,
+) -> Written:
+    """Write a report of one or more evaluations: page, PNG and SVG figures, CSV and Parquet.
+
+    Args:
+        folders: evaluations that `sentinel evaluate … --out` wrote, one an agent.
+        out: made if absent; files of an older report are replaced.
+        runs: show single runs, with what they said; without, the page holds no row of data.
+        on_progress: told (figures drawn, figures to draw).
+
+    Raises:
+        InputError: an evaluation is missing or damaged, or `out` can't be written.
+        MissingExtraError: matplotlib or Jinja2 isn't installed.
+    """
+    agents = read_agents(folders)
+    try:
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (out / "figures").mkdir(exist_ok=True)
+        figures = _figures(agents, out / "figures", on_progress)
+        for agent in agents:
+            _copy(agent.folder / TABLES, out / TABLES / agent.slug)
+        shown = _runs(agents) if runs else Runs(views=(), words=NO_RUNS)
+        page = report_page(agents, figures, shown, across={}, across_figures=())
+        write_whole(out / PAGE, page)
+    except OSError as error:
+        raise InputError(
+            f"the report can't be written to {out} ({error.strerror}): name another folder"
+        ) from error
+    return Written(
+        page=out / PAGE,
+        agents=tuple(agent.name for agent in agents),
+        runs=len(shown.views),
+        figures=len(figures),
+        bytes=len(page.encode()),
+    )
+
+
+NO_RUNS: Final = (
+    "Single runs were left out of this report, so it holds no row of data. To have them: "
+    "sentinel report … without --no-runs"
+)
+
+
+def _figures(
+    agents: Sequence[ReportedAgent], folder: Path, on_progress: OnProgress
+) -> Mapping[tuple[int, str], Drawn]:
+    made: dict[tuple[int, str], Drawn] = {}
+    total = len(agents) * len(FIGURES)
+    for index, agent in enumerate(agents):
+        for number, (name, figure) in enumerate(FIGURES.items()):
+            result = figure(agent.tables, f"f{index}-{name}")
+            if result is not None:
+                made[index, name] = result
+                save(result, folder / f"{agent.slug}-{name}")
+            on_progress(index * len(FIGURES) + number + 1, total)
+    return made
+
+
+def save(figure: Drawn, path: Path) -> None:
+    """Write a figure as `path`.svg and `path`.png."""
+    write_whole(path.with_name(f"{path.name}.svg"), figure.svg)
+    write_whole(path.with_name(f"{path.name}.png"), figure.png)
+
+
+def _copy(tables: Path, target: Path) -> None:
+    if target.exists():
+        shutil.rmtree(target)
+    shutil.copytree(tables, target)
+
+
+def _runs(agents: Sequence[ReportedAgent]) -> Runs:
+    """Read as many runs of every agent as the page has room for, and say how they were chosen."""
+    views: list[tuple[int, Mapping[str, Any]]] = []
+    for index, agent in enumerate(agents):
+        views += (
+            (index, view)
+            for view in read_views(
+                agent,
+                most=MOST_RUNS // len(agents),
+                characters=MOST_CHARACTERS // len(agents),
+            )
+        )
+    if not views:
+        return Runs(
+            views=(),
+            words="The evaluation holds no single runs. To have them: sentinel evaluate … --out "
+            "FOLDER without --no-runs",
+        )
+    total = sum(agent.questions for agent in agents)
+    return Runs(
+        views=views,
+        words=f"{len(views):,} of {total:,} runs, chosen to be telling, not typical: every kind of "
+        "decision and mistake takes its turn, the most confident mistakes first.",
+    )
