@@ -73,6 +73,10 @@ def evaluate(
         Path | None,
         typer.Option(metavar="DIR", help="Keep it here: columns, and every table as CSV."),
     ] = None,
+    no_runs: Annotated[
+        bool,
+        typer.Option("--no-runs", help="With --out: keep no sample of single runs for the report."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
@@ -84,6 +88,7 @@ def evaluate(
     from sentinel_sql.pipeline.evaluate import evaluate as evaluate_monitor
     from sentinel_sql.pipeline.evaluation_folder import save
     from sentinel_sql.pipeline.rivals import rival_exhibits
+    from sentinel_sql.pipeline.views import keep_sample
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.trajectory.store import read_trajectories
 
@@ -121,6 +126,8 @@ def evaluate(
         made = replace(made, exhibits={**made.exhibits, **beside})
     if out is not None:
         save(made, out)
+        if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
+            keep_sample(out, made, load(monitor), read_trajectories(store), labelled)
     document = made.to_json()
     emit(document, as_json=as_json, tables=lambda: _shown(document))
 
