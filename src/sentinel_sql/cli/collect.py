@@ -29,6 +29,7 @@ from sentinel_sql.cli.output import AsJson, emit, facts, say
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from sentinel_sql.database.probes import Prober
     from sentinel_sql.pipeline.collect import CollectSummary, Progress
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -73,6 +74,14 @@ def collect(
             "machine's time.",
         ),
     ] = None,
+    probes: Annotated[
+        bool,
+        typer.Option(
+            "--probes",
+            help="Also record what a few small counts tell of each query; the agent never sees "
+            "them.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the agent over questions and record every run; resumes where it stopped.
@@ -103,15 +112,36 @@ def collect(
             retries=retries,
             commit_on_error=commit_on_error,
         ) as agent,
+        _prober(database, opened.clock, wanted=probes) as prober,
         _progress() as advance,
     ):
         summary = collect_runs(
-            asked, agent, opened, store=store, workers=workers, limit=limit, on_progress=advance
+            asked,
+            agent,
+            opened,
+            store=store,
+            workers=workers,
+            limit=limit,
+            prober=prober,
+            on_progress=advance,
         )
     document = {**asdict(summary), "store": str(summary.store), "gaps": list(summary.gaps)}
     emit(document, as_json=as_json, tables=lambda: [_table(summary)])
     if summary.interrupted:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def _prober(database: Path, clock: str, *, wanted: bool) -> Iterator[Prober | None]:
+    """Open the database a second time, with the tight bounds of probes."""
+    if not wanted:
+        yield None
+        return
+    from sentinel_sql.database.probes import PROBE_LIMITS, Prober
+    from sentinel_sql.database.sqlite import SqliteDatabase
+
+    with SqliteDatabase.open(database, clock=clock, limits=PROBE_LIMITS) as opened:
+        yield Prober(opened)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sentinel_sql.database.executor import Database
+from sentinel_sql.database.probes import Prober
 from sentinel_sql.errors import EndpointError, QuestionsError
 from sentinel_sql.pipeline.workers import Agent, Workers
 from sentinel_sql.questions.record import Question
@@ -80,6 +81,7 @@ def collect(
     store: str | Path,
     workers: int = 4,
     limit: int | None = None,
+    prober: Prober | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> CollectSummary:
     """Run the agent over the questions that the store lacks, and record every run.
@@ -95,6 +97,7 @@ def collect(
         store: the store's folder; made if absent.
         workers: runs under way at once, ≥ 1.
         limit: at most so many new runs this time; None for all.
+        prober: adds probes to each run once it is over; the agent never sees them.
         on_progress: called in this thread after each run.
 
     Raises:
@@ -115,7 +118,7 @@ def collect(
         held = opened.ids
         missing = [question for question in questions if question.id not in held]
         due = missing[:limit]
-        work = Workers(due, agent, database, opened)
+        work = Workers(due, agent, database, opened, prober=prober)
 
         def show() -> None:
             if on_progress is not None:

@@ -15,7 +15,9 @@ from typing import Protocol
 
 from sentinel_sql.agent.react import Asked, finished
 from sentinel_sql.database.executor import Database
+from sentinel_sql.database.probes import Prober
 from sentinel_sql.errors import EndpointError
+from sentinel_sql.pipeline.probe import with_probes
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import AgentInfo, Step, Trajectory
 from sentinel_sql.trajectory.store import TrajectoryStore
@@ -61,6 +63,8 @@ class Workers:
         agent: Agent,
         database: Database,
         store: TrajectoryStore,
+        *,
+        prober: Prober | None = None,
     ) -> None:
         self.done = self.steps = self.prompt_tokens = self.completion_tokens = 0
         self.failures: Counter[str] = Counter()
@@ -72,6 +76,7 @@ class Workers:
         self._info = agent.info
         self._database = database
         self._store = store
+        self._prober = prober
         self._waiting: queue.SimpleQueue[Question] = queue.SimpleQueue()
         self._counted: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._guard = threading.Lock()
@@ -123,6 +128,8 @@ class Workers:
                     self._info, question, self._database, self._until_stopped(question)
                 )
                 self._note_answer()
+                if self._prober is not None:
+                    trajectory = with_probes(trajectory, self._prober)
                 # Not waited for: the disk's pace is no reason to leave the model idle.
                 stored = self._store.submit(trajectory)
             except _StoppedError:

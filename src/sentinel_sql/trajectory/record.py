@@ -62,8 +62,47 @@ Count = Annotated[int, Field(ge=0, le=2**53)]
 """How many: of what can be counted with floats, too, without an error."""
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class NearestValue(Record):
+    """A text of a query that no row of its column has, and the stored value most like it.
+
+    `column` is `table.column`; `value` and `similarity` are None where they aren't known.
+    """
+
+    literal: str
+    column: str
+    value: str | None = None
+    similarity: Share | None = None
+
+
+class Probes(Record):
+    """What a few small queries told of an executed one beside its result (docs/collect.md).
+
+    The agent never sees them. `chain`: rows of the first table, then after each join; `nulls`:
+    share of NULLs in each result column; None in either: not known. `lookups`: texts looked up
+    in their columns, None where the query couldn't be read; `nearest`: those that no row has.
+    """
+
+    chain: tuple[Count | None, ...] = ()
+    nulls: tuple[Share | None, ...] = ()
+    lookups: Count | None = None
+    nearest: tuple[NearestValue, ...] = ()
+
+    @property
+    def fan_out(self) -> float | None:
+        """Largest factor by which a join multiplied the rows; None where there is none to tell."""
+        steps = zip(self.chain, self.chain[1:], strict=False)
+        factors = [after / before for before, after in steps if before and after is not None]
+        return max(factors, default=None)
+
+
 class Observation(Record):
-    """What the agent was shown after its action. `rows` and `columns` are counts."""
+    """What the agent was shown after its action. `rows` and `columns` are counts.
+
+    `probes` is what it was not shown: None where nothing was probed.
+    """
 
     kind: ObservationKind
     rows: Count | None = None
@@ -71,6 +110,7 @@ class Observation(Record):
     truncated: bool = False
     error: str | None = None
     text: str | None = None
+    probes: Probes | None = None
 
 
 class Usage(Record):

@@ -1,0 +1,64 @@
+"""`sentinel probe`: add probes of the database to runs that were recorded without."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sentinel_sql.cli.options import DatabasePath
+from sentinel_sql.cli.options import Store as Source
+from sentinel_sql.cli.output import AsJson, emit, facts, progress
+
+EXAMPLE = "Example: sentinel probe runs/qwen --database mimic_iv.sqlite --store runs/qwen-probed"
+
+
+def probe(
+    source: Source,
+    database: DatabasePath,
+    store: Annotated[
+        Path,
+        typer.Option(metavar="NEW", help="A new store; made if absent, resumed where it stopped."),
+    ],
+    clock: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The database's own current time.  [that of the runs]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add probes of the database to recorded runs, in a new store; the old one stays as it is.
+
+    Row counts along each query's joins, shares of NULLs, and stored values near to texts that
+    no row has. They hold data of the database, as the runs do.
+    """
+    from sentinel_sql.database.probes import PROBE_LIMITS, Prober
+    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.pipeline.probe import probe_store
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    if clock is None:
+        clocks = {str(at) for run in read_trajectories(source) if (at := run.question.clock)}
+        clock = min(clocks, default=None)  # of several, another is refused by name
+    with (
+        SqliteDatabase.open(database, clock=clock, limits=PROBE_LIMITS) as opened,
+        progress("runs") as advance,
+    ):
+        made = probe_store(source, Prober(opened), store=store, on_progress=advance)
+    document = {**asdict(made), "store": str(made.store)}
+    emit(
+        document,
+        as_json=as_json,
+        tables=lambda: [
+            facts(
+                f"Probed into {store}",
+                {
+                    "runs": made.probed,
+                    "there before": made.already_there or None,
+                    "steps": made.steps,
+                    **{f"  {name}": count for name, count in made.found.items()},
+                },
+            )
+        ],
+    )

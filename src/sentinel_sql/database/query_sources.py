@@ -1,0 +1,92 @@
+"""Which table each column of a query comes from, as far as the schema can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sentinel_sql.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """What a SELECT reads from: its name there, and the schema's table or None (derived)."""
+
+    name: str
+    table: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a column comes from: the SELECT whose source it is, and that source."""
+
+    select: exp.Select
+    source: Source
+
+
+class QuerySources:
+    """The sources of every SELECT of one parsed query."""
+
+    def __init__(self, query: exp.Expr, schema: Schema) -> None:
+        self._schema = schema
+        self._derived = {cte.alias_or_name.lower() for cte in query.find_all(exp.CTE)}
+        self._sources: dict[int, list[Source]] = {}
+
+    def of(self, select: exp.Select) -> list[Source]:
+        """Return the sources of one SELECT: its FROM, then each join in order."""
+        found = self._sources.get(id(select))
+        if found is None:
+            found = [self._source(node) for node in relations(select)]
+            self._sources[id(select)] = found
+        return found
+
+    def origin(self, column: exp.Column) -> Origin | None:
+        """Return where a column comes from, or None where nobody can be sure."""
+        name, qualifier = column.name.lower(), column.table.lower()
+        select = column.find_ancestor(exp.Select)
+        while isinstance(select, exp.Select):
+            sources = self.of(select)
+            if qualifier:
+                fitting = [source for source in sources if source.name == qualifier]
+            else:
+                fitting = [source for source in sources if self.has(source, name)]
+                if not fitting:
+                    # A single derived source may have any column.
+                    fitting = [source for source in sources if source.table is None]
+            if len(fitting) == 1:
+                return Origin(select=select, source=fitting[0])
+            if fitting:
+                return None
+            select = select.find_ancestor(exp.Select)
+        return None
+
+    def has(self, source: Source, column: str) -> bool:
+        """Tell if a source surely has a column of that lower-case name."""
+        return source.table is not None and column in self._schema.tables[source.table]
+
+    def is_text(self, column: exp.Column) -> bool:
+        """Tell if SQLite takes this double-quoted word for a text, as no column has that name."""
+        return (
+            not column.table
+            and isinstance(column.this, exp.Identifier)
+            and bool(column.this.args.get("quoted"))
+            and self.origin(column) is None
+            and not any(column.name.lower() in names for names in self._schema.tables.values())
+        )
+
+    def _source(self, node: exp.Expr) -> Source:
+        name = node.alias_or_name.lower()
+        table = node.name.lower() if isinstance(node, exp.Table) else ""
+        known = table in self._schema.tables and table not in self._derived
+        return Source(name=name, table=table if known else None)
+
+
+def relations(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yield what a SELECT reads from: tables, derived tables, whatever else stands there."""
+    start = select.args.get("from_")
+    if start is not None:
+        yield start.this
+        for join in select.args.get("joins") or ():
+            yield join.this

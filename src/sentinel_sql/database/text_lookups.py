@@ -1,0 +1,124 @@
+"""The texts that a query compares columns with, and the stored value nearest to one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from sqlglot import exp
+
+from sentinel_sql.database.query_sources import QuerySources
+
+LONGEST_TEXT = 200
+"""Characters of a literal or a stored value that are compared; ours: names are shorter."""
+
+_NO_NAME = re.compile(r"[\d\s:./%_+-]*")
+"""Numbers, dates and times: a nearest one says nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextLookup:
+    """A text that a query looks for in a column; `sql` tells if a row has it."""
+
+    literal: str
+    table: str
+    column: str
+    sql: str
+
+    @property
+    def sought(self) -> str:
+        """The text without the wildcards of a LIKE pattern."""
+        return " ".join(re.split(r"[%_]+", self.literal)).strip()
+
+
+def text_lookups(query: exp.Expr, sources: QuerySources) -> Iterator[TextLookup]:
+    """Yield each text that a table's column is compared with by =, IN or LIKE, each once."""
+    seen: set[str] = set()
+    for node in query.find_all(exp.EQ, exp.In, exp.Like):
+        for column, literal, condition in _compared(node, sources):
+            origin = sources.origin(column)
+            if origin is None or origin.source.table is None or _NO_NAME.fullmatch(literal):
+                continue
+            name, table = column.name.lower(), origin.source.table
+            if not sources.has(origin.source, name):
+                continue
+            lookup = TextLookup(
+                literal=literal,
+                table=table,
+                column=name,
+                sql=f"SELECT 1 FROM {quoted(table)} WHERE {condition} LIMIT 1",  # noqa: S608
+            )
+            if lookup.sql not in seen:
+                seen.add(lookup.sql)
+                yield lookup
+
+
+def nearest(text: str, values: Iterable[str]) -> tuple[str, float] | None:
+    """Return the value most like a text, and how like it is in [0, 1]; None of no values.
+
+    Likeness is that of `difflib`: twice the characters in matching blocks over all characters,
+    case and outer blanks aside. Of equals the first counts.
+    """
+    sought = _folded(text)
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(sought)
+    best: tuple[str, float] | None = None
+    for value in values:
+        matcher.set_seq1(_folded(value))
+        least = -1.0 if best is None else best[1]
+        # Two cheap upper bounds first: few values need the whole comparison.
+        if matcher.real_quick_ratio() > least and matcher.quick_ratio() > least:
+            likeness = matcher.ratio()
+            if likeness > least:
+                best = (value, likeness)
+    return best
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQLite takes it, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _compared(node: exp.Expr, sources: QuerySources) -> Iterator[tuple[exp.Column, str, str]]:
+    """Yield (column, text, condition on the bare column) of one comparison."""
+    if isinstance(node, exp.In):
+        sides = [(node.this, other) for other in node.expressions]
+    else:
+        sides = [(node.this, node.expression), (node.expression, node.this)]
+    for left, right in sides:
+        column, text = _bare(left), _text(_bare(right), sources)
+        if isinstance(column, exp.Column) and text is not None and not sources.is_text(column):
+            ahead, behind = _unqualified(left), _unqualified(right)
+            if isinstance(node, exp.Like):
+                yield column, text, exp.Like(this=ahead, expression=behind).sql(dialect="sqlite")
+                return
+            yield column, text, exp.EQ(this=ahead, expression=behind).sql(dialect="sqlite")
+            if not isinstance(node, exp.In):
+                return
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Lower | exp.Upper | exp.Trim | exp.Paren):
+        node = node.this
+    return node
+
+
+def _text(node: exp.Expr, sources: QuerySources) -> str | None:
+    if isinstance(node, exp.Literal) and node.is_string:
+        return str(node.this)[:LONGEST_TEXT]
+    if isinstance(node, exp.Column) and sources.is_text(node):
+        return node.name[:LONGEST_TEXT]
+    return None
+
+
+def _unqualified(node: exp.Expr) -> exp.Expr:
+    bare = node.copy()
+    for column in [bare] if isinstance(bare, exp.Column) else list(bare.find_all(exp.Column)):
+        column.set("table", None)
+    return bare
+
+
+def _folded(text: str) -> str:
+    return " ".join(text[:LONGEST_TEXT].casefold().split())

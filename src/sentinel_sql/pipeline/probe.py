@@ -1,0 +1,156 @@
+"""Adds probes to runs: to each as it is collected, or to all of a store into a new one.
+
+A run is probed when it is over, so that nothing of it can depend on a probe.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sentinel_sql.database.probes import Prober, Probing
+from sentinel_sql.errors import StoreError
+from sentinel_sql.trajectory.record import NearestValue, Probes, Step, Trajectory
+from sentinel_sql.trajectory.store import (
+    StoreManifest,
+    TrajectoryStore,
+    read_manifest,
+    read_trajectories,
+)
+
+
+def with_probes(trajectory: Trajectory, prober: Prober) -> Trajectory:
+    """Return the run with each step probed whose query ran; all else stays as it is."""
+    return trajectory.model_copy(
+        update={"steps": tuple(_probed(step, prober) for step in trajectory.steps)}
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeSummary:
+    """What probing a store brought.
+
+    Attributes:
+        store: the folder that holds the probed runs.
+        probed: runs added this time.
+        already_there: runs that it held before.
+        steps: steps probed this time.
+        found: how many of them have what: a chain, a join that multiplies rows, NULLs in the
+            result, a text that no row has, something not known.
+    """
+
+    store: Path
+    probed: int
+    already_there: int
+    steps: int
+    found: Mapping[str, int]
+
+
+def probe_store(
+    source: str | Path,
+    prober: Prober,
+    *,
+    store: str | Path,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005
+) -> ProbeSummary:
+    """Write the runs of a store with their probes into another; goes on where it stopped.
+
+    Args:
+        source: a store's folder or a recordings file; it is only read.
+        prober: over the database that the runs were made over, at their clock.
+        store: the new store's folder; made if absent.
+        on_progress: told (runs done, runs in all).
+
+    Raises:
+        StoreError: nothing to probe, the two are one, runs of another clock or database, or the
+            new store can't take them.
+    """
+    if Path(source).resolve() == Path(store).resolve():
+        raise StoreError(f"{store} is the store to be probed: name a new one with --store")
+    runs = list(read_trajectories(source))
+    if not runs:
+        raise StoreError(f"{source} holds no run: collect or import some first")
+    manifest = _manifest(source, runs, prober)
+    found: Counter[str] = Counter()
+    probed = steps = 0
+    with TrajectoryStore.open(store, manifest=manifest) as opened:
+        held = opened.ids
+        for done, run in enumerate(runs, 1):
+            if run.question.id not in held:
+                made = with_probes(run, prober)
+                opened.append(made)
+                probed += 1
+                for step in made.steps:
+                    if step.observation.probes is not None:
+                        steps += 1
+                        found.update(_told(step.observation.probes))
+            on_progress(done, len(runs))
+    return ProbeSummary(
+        store=Path(store),
+        probed=probed,
+        already_there=len(runs) - probed,
+        steps=steps,
+        found=dict(found),
+    )
+
+
+def _manifest(source: str | Path, runs: Sequence[Trajectory], prober: Prober) -> StoreManifest:
+    """Return the old store's manifest with what it left open, after checking that it fits."""
+    database = prober.database
+    theirs = read_manifest(source) or StoreManifest(agent=runs[0].agent)
+    if theirs.schema_sha256 not in (None, database.schema.sha256):
+        raise StoreError(
+            f"the runs in {source} were made over a database of another schema than "
+            f"{database.name}'s: name the one that they were made over with --database"
+        )
+    clocks = {theirs.clock, *(run.question.clock for run in runs)} - {None}
+    if clocks - {database.clock}:
+        other = min(str(clock) for clock in clocks - {database.clock})
+        raise StoreError(
+            f"the runs in {source} were recorded at the clock {other}, and the database stands at "
+            f"{database.clock}: give --clock '{other}'"
+        )
+    return theirs.model_copy(
+        update={
+            "database": theirs.database or runs[0].question.database or database.name,
+            "clock": database.clock,
+            "schema_sha256": database.schema.sha256,
+        }
+    )
+
+
+def _probed(step: Step, prober: Prober) -> Step:
+    if step.sql is None or step.observation.kind not in ("rows", "empty"):
+        return step
+    probes = recorded(prober.probe(step.sql))
+    return step.model_copy(
+        update={"observation": step.observation.model_copy(update={"probes": probes})}
+    )
+
+
+def recorded(probing: Probing) -> Probes:
+    """Return what probing found as it is stored."""
+    return Probes(
+        chain=probing.chain,
+        nulls=probing.nulls,
+        lookups=probing.lookups,
+        nearest=tuple(NearestValue(**asdict(miss)) for miss in probing.near_misses),
+    )
+
+
+def _told(probes: Probes) -> list[str]:
+    return [
+        name
+        for name, holds in {
+            "with a chain of joins": len(probes.chain) > 1,
+            "a join multiplies rows": (probes.fan_out or 0.0) > 1.0,
+            "NULLs in the result": any(share for share in probes.nulls),
+            "a text that no row has": bool(probes.nearest),
+            "something not known": probes.lookups is None
+            or None in (*probes.chain, *probes.nulls)
+            or any(near.value is None for near in probes.nearest),
+        }.items()
+        if holds
+    ]

@@ -1,0 +1,40 @@
+"""`sentinel collect --probes` and `sentinel probe` bring the same probes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_project import Project, Sentinel, scripted_agent
+from sentinel_sql.testing import CLOCK, ScriptedEndpoint
+from sentinel_sql.trajectory.record import Probes
+from sentinel_sql.trajectory.store import read_trajectories
+
+
+def probes(store: Path) -> dict[str, list[Probes | None]]:
+    return {
+        run.question.id: [step.observation.probes for step in run.steps]
+        for run in read_trajectories(store)
+    }
+
+
+def test_probing_at_once_or_later_finds_the_same(
+    project: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    with ScriptedEndpoint(scripted_agent) as endpoint:
+        for store, more in ((tmp_path / "plain", ()), (tmp_path / "probed", ("--probes",))):
+            call = sentinel(
+                *("collect", "--questions", project.questions, "--database", project.database),
+                *("--base-url", endpoint.url, "--model", "scripted", "--store", store),
+                *("--limit", 30, "--workers", 4, "--clock", CLOCK, "--json", *more),
+            )
+            assert call.code == 0, call.err
+    arguments = ("probe", tmp_path / "plain", "--database", project.database)
+    later = sentinel(*arguments, "--store", tmp_path / "later", "--json")
+    assert later.code == 0, later.err
+    assert later.document["probed"] == 30
+    assert probes(tmp_path / "later") == probes(tmp_path / "probed")
+    assert not any(any(found) for found in probes(tmp_path / "plain").values())
+    shown = sentinel(*arguments, "--store", tmp_path / "later")
+    assert "there before" in shown.out
+    same = sentinel(*arguments, "--store", tmp_path / "plain")
+    assert (same.code, "name a new one" in same.err) == (2, True)
