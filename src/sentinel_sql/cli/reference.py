@@ -14,7 +14,10 @@ VERBS = (
     *(("demo",), ("ask",), ("hospital",)),
     *(("questions", "check"), ("questions", "pools")),
     *(("audit", "export"), ("audit", "score"), ("audit", "disagreement")),
-    *((name,) for name in ("collect", "import", "label", "fit", "evaluate", "show")),
+    *(
+        (name,)
+        for name in ("collect", "import", "probe", "label", "fit", "evaluate", "report", "show")
+    ),
     ("rivals", "collect"),
     *((name,) for name in ("doctor", "bench")),
 )
