@@ -18,7 +18,7 @@ from sentinel_sql.evaluation.exhibits import EXHIBITS
 
 
 def evidence(runs: int = 120) -> Evidence:
-    return Evidence.gather(random_scores(1, runs), freeze(random_scores(2, 200)))
+    return Evidence.gather(random_scores(1, runs), freeze(random_scores(2, 200)), resamples=60)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ from sentinel_sql.evaluation.step_economics import step_economics
 
 def evidence(seed: int = 1, runs: int = 200, **changes: np.ndarray) -> Evidence:
     scores = changed(random_scores(seed, runs), **changes)  # type: ignore[arg-type]
-    return Evidence.gather(scores, freeze(random_scores(seed + 1, 300)))
+    return Evidence.gather(scores, freeze(random_scores(seed + 1, 300)), resamples=100)
 
 
 @given(prefix_scores(), stakes_levels, st.sampled_from(list(SYSTEMS)), st.booleans())

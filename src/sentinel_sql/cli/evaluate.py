@@ -69,6 +69,13 @@ def evaluate(
             metavar="DIR", help="With --rivals: what `sentinel rivals collect` was told, too."
         ),
     ] = None,
+    prices: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            metavar="PROMPT COMPLETION",
+            help="What a million tokens cost, such as 0.15 0.60, for the table of costs.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Keep it here: columns, and every table as CSV."),
@@ -81,7 +88,7 @@ def evaluate(
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
-    from sentinel_sql.evaluation.options import Options
+    from sentinel_sql.evaluation.options import Options, Prices
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.pipeline.confidences import read_confidences
@@ -108,7 +115,11 @@ def evaluate(
             stakes=tuple(stakes or STAKES_OF_RECORD),
             pool=pool.value,
             options=Options(
-                exact_bar=exact_bar, strict=strict, question_only=question_only, reweight=reweight
+                exact_bar=exact_bar,
+                strict=strict,
+                question_only=question_only,
+                reweight=reweight,
+                prices=None if prices is None else Prices(prompt=prices[0], completion=prices[1]),
             ),
             schema=header.schema,
             bundle=monitor,

@@ -290,7 +290,7 @@ class Resampling:
         ).astype(np.float64)
 
 
-_SWEEP_PAYS = 40
+_SWEEP_PAYS = 100
 """Above that many squared clusters a question the sweep is the faster way (measured)."""
 _BLOCK = 2_000_000
 

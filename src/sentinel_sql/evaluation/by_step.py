@@ -21,6 +21,11 @@ class StepRow:
     n: Annotated[int, Column("runs that got that far")]
     positives: Annotated[int, Column("of these, correct or answerable ones")]
     auroc: Annotated[Interval | None, Column("AUROC of the head on these runs", within=SHARE)]
+    quiet_n: Annotated[int, Column("of these, runs whose answer executed and isn't empty")]
+    quiet_auroc: Annotated[
+        Interval | None,
+        Column("AUROC among those: can it see the failures that make no noise", within=SHARE),
+    ]
 
 
 def by_step(evidence: Evidence) -> Exhibit[StepRow]:
@@ -47,6 +52,8 @@ def by_step(evidence: Evidence) -> Exhibit[StepRow]:
                     n=int(reached.sum()),
                     positives=int((reached & target).sum()),
                     auroc=evidence.resampling.auroc(target, at, reached),
+                    quiet_n=int((reached & scores.clean).sum()),
+                    quiet_auroc=evidence.resampling.auroc(target, at, reached & scores.clean),
                 )
             )
     return Exhibit(

@@ -13,7 +13,7 @@ from sentinel_sql.decision.policy import SYSTEMS
 from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints, PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation.bootstrap import SEED, Resampling, Reweighting
+from sentinel_sql.evaluation.bootstrap import RESAMPLES, SEED, Resampling, Reweighting
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.question_alone import question_alone
 from sentinel_sql.evaluation.replay import Replay, replay
@@ -63,6 +63,7 @@ class Evidence:
         facts: RunFacts | None = None,
         calibration: PrefixScores | None = None,
         seed: int = SEED,
+        resamples: int = RESAMPLES,
     ) -> Self:
         """Replay every system at every λ.
 
@@ -75,6 +76,7 @@ class Evidence:
             calibration: the calibration pool's columns, for stakes without a frozen s_λ and for
                 reading the question alone.
             seed: of the bootstrap.
+            resamples: of the bootstrap, at least one.
 
         Raises:
             InputError: an option that these runs don't allow.
@@ -92,7 +94,10 @@ class Evidence:
         if options.strict:
             scores = strictly(scores, facts)
         resampling = Resampling.over(
-            scores.templates, seed=seed, reweighting=_reweighting(scores, options.reweight)
+            scores.templates,
+            seed=seed,
+            resamples=resamples,
+            reweighting=_reweighting(scores, options.reweight),
         )
         return cls(
             scores=scores,

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
+from sentinel_sql.decision.prefix_scores import Floats
 from sentinel_sql.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prices:
+    """What a model's tokens cost, a million of them; in any currency."""
+
+    prompt: float
+    completion: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.prompt < float("inf") and 0 <= self.completion < float("inf")):
+            raise InputError("a price of tokens can't be negative or infinite")
+
+    def of(self, prompt_tokens: Floats, completion_tokens: Floats) -> Floats:
+        """Return the price of runs, of the shape of their tokens; NaN stays NaN."""
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,12 +37,14 @@ class Options:
             that of t = 0, calibrated and thresholded on the calibration pool (paper appendix F).
         reweight: share of unanswerable questions that every figure is for, in (0, 1), instead of
             the pool's own (paper appendix F).
+        prices: of the agent's tokens, or None.
     """
 
     exact_bar: bool = False
     strict: bool = False
     question_only: bool = False
     reweight: float | None = None
+    prices: Prices | None = None
 
     def __post_init__(self) -> None:
         if self.reweight is not None and not 0 < self.reweight < 1:
@@ -34,5 +54,15 @@ class Options:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON-ready data; `Options(**data)` reads it back."""
-        return vars(self).copy()
+        """Return JSON-ready data; `from_json` reads it back."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            TypeError, ValueError: the data aren't options.
+        """
+        prices = data["prices"]
+        return cls(**{**data, "prices": None if prices is None else Prices(**prices)})

@@ -93,13 +93,14 @@ def read(folder: str | Path) -> StoredEvaluation:
             PrefixScores.from_columns(arrays),
             Thresholds.from_json(document["thresholds"]),
             stakes=tuple(document["stakes"]),
-            options=Options(**document["options"]),
+            options=Options.from_json(document["options"]),
             facts=RunFacts(
                 strict=facts.get("strict"),
                 prompt_tokens=facts["prompt_tokens"],
             ),
             calibration=PrefixScores.from_columns(calibration) if calibration else None,
             seed=document["bootstrap"]["seed"],
+            resamples=document["bootstrap"]["resamples"],
         )
     except (
         BundleError,
