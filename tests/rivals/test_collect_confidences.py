@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asking import COUNT, OTHER, SAME, Listening, asker, lines, recorded
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sentinel_sql.agent.self_report import HOW_SURE, IS_IT_TRUE
@@ -157,6 +157,7 @@ def test_an_endpoint_that_is_gone_ends_it_and_what_was_recorded_stays(
     assert len(calls) == 14
 
 
+@settings(max_examples=25)
 @given(cut=st.integers(0, 10**6))
 def test_a_store_cut_anywhere_keeps_all_whole_records_and_goes_on(
     cut: int, tmp_path_factory: pytest.TempPathFactory

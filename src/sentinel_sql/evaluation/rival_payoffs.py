@@ -78,6 +78,7 @@ def _payoff_rows(
     inside: Bools,
 ) -> Iterator[RivalPayoffRow]:
     scores = evidence.scores
+    confidences = [calibrated(calibration, rival) for rival in scored]
     for level in evidence.stakes:
         for name, decided in (
             ("deliver all", scores.answered),
@@ -85,8 +86,7 @@ def _payoff_rows(
         ):
             yield _payoff_row(evidence, name, "reference", level, decided, None, inside)
         first: Bools | None = None
-        for rival in scored:
-            confidence = calibrated(calibration, rival)
+        for rival, confidence in zip(scored, confidences, strict=True):
             delivered: Bools | None = None
             if confidence is not None and not np.isnan(confidence[inside & scores.answered]).any():
                 delivered = scores.answered & (

@@ -20,8 +20,8 @@ from sentinel_sql.evaluation.rival_scores import RivalKind
 from sentinel_sql.trajectory.record import Prefix
 from sentinel_sql.trajectory.render import render
 
-Scorer = Callable[[Any], float]
-"""Gives the score of one answer from what a rival read of its run."""
+Scorer = Callable[[Sequence[Any]], Floats]
+"""Gives the scores of answers, shape (n,), from what a rival read of their runs."""
 
 
 class Fit(Protocol):
@@ -176,7 +176,7 @@ def _fit_linear(
         *parts, LogisticRegression(class_weight="balanced", max_iter=2000, random_state=seed)
     )
     model.fit(inputs, correct)
-    return lambda one: float(model.decision_function([one])[0])
+    return lambda answers: np.asarray(model.decision_function(answers), np.float64)
 
 
 _NO_TELEMETRY = "no token telemetry was recorded"
