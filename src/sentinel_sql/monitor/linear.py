@@ -166,8 +166,11 @@ class LinearHead:
             margins[held] = [part.margin(counts[i]) for i in held]
         columns = np.column_stack([margins, np.array([each.dense for each in inputs])])
         answered = np.array([each.answered for each in inputs], np.bool_)
+        # Balanced over all snapshots, not in each regime: how often a class is in one regime
+        # and how often in the other is worth knowing.
+        weights = np.where(targets, 0.5 / targets.mean(), 0.5 / (1.0 - targets.mean()))
         open_, answers = (
-            fit_regime(columns[on], targets[on], groups[on], grid=self.grid, seed=seed)
+            fit_regime(columns[on], targets[on], groups[on], weights[on], grid=self.grid, seed=seed)
             for on in (~answered, answered)
         )
         return FittedLinearHead(ngrams=whole, regimes=(open_, answers))

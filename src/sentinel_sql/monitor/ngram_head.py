@@ -113,6 +113,12 @@ class FittedNgramHead:
         """Return nothing: fitting chooses nothing by itself."""
         return {}
 
+    def terms(self, counts: Counts) -> Floats:
+        """Return what each bucket of one snapshot adds to its log-odds beside the intercept."""
+        values = _weighted(counts, self.idf)
+        length = float(np.sqrt(np.sum(values * values)))
+        return np.asarray(values * self.weights[counts.buckets] / (length or 1.0))
+
     def margin(self, counts: Counts) -> float:
         """Return the log-odds of one snapshot."""
         # Plain sums instead of BLAS: equal inputs give equal bits, whatever their neighbours.

@@ -33,10 +33,20 @@ def count_ngrams(text: str) -> Counts:
     words = [match.group() for match in TOKEN.finditer(text.lower())]
     if not words:
         return _gathered([])
-    hashes = np.array([_word(word)[0] for word in words], dtype=np.uint64)
-    mixed = (hashes[:-1] * np.uint64(0x9E3779B1) + hashes[1:]) * np.uint64(0x85EBCA6B)
-    pairs = ((mixed >> np.uint64(16)) % np.uint64(BUCKETS)).astype(np.int32)
-    return _gathered([*(_word(word)[1] for word in words), pairs])
+    return _gathered([*(_word(word)[1] for word in words), _pairs(words)])
+
+
+def name_ngrams(text: str) -> dict[int, list[str]]:
+    """Return the n-grams of one segment by bucket: words, `a b` pairs, and pieces as `…ece…`."""
+    words = [match.group() for match in TOKEN.finditer(text.lower())]
+    named: dict[int, dict[str, None]] = {}
+    for word in dict.fromkeys(words):
+        for gram, bucket in word_ngrams(word).items():
+            shown = gram[1:] if gram.startswith("=") and gram[1:] == word else _piece(gram)
+            named.setdefault(bucket, {})[shown] = None
+    for left, right, bucket in zip(words, words[1:], _pairs(words).tolist(), strict=False):
+        named.setdefault(bucket, {})[f"{left} {right}"] = None
+    return {bucket: list(names) for bucket, names in named.items()}
 
 
 def add_counts(parts: list[Counts]) -> Counts:
@@ -64,6 +74,16 @@ def word_ngrams(word: str) -> dict[str, int]:
 def _word(word: str) -> tuple[int, NDArray[np.int32]]:
     # Texts of one kind share their words, so nearly every look-up is a hit.
     return crc32(word.encode()), np.fromiter(word_ngrams(word).values(), dtype=np.int32)
+
+
+def _pairs(words: list[str]) -> NDArray[np.int32]:
+    hashes = np.array([_word(word)[0] for word in words], dtype=np.uint64)
+    mixed = (hashes[:-1] * np.uint64(0x9E3779B1) + hashes[1:]) * np.uint64(0x85EBCA6B)
+    return ((mixed >> np.uint64(16)) % np.uint64(BUCKETS)).astype(np.int32)
+
+
+def _piece(gram: str) -> str:
+    return f"{'' if gram[0] == ' ' else '…'}{gram.strip()}{'' if gram[-1] == ' ' else '…'}"
 
 
 def _gathered(parts: list[NDArray[np.int32]]) -> Counts:

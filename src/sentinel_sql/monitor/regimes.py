@@ -2,7 +2,8 @@
 
 What a feature says of a run under way isn't what it says of a committed answer, so each regime
 has weights of its own. A feature that a prefix doesn't show is put to its mean, so that it counts
-neither way.
+neither way. A regime takes the dense features in only where they lower the loss on templates that
+it hasn't seen by more than chance would; else the n-gram margin stands alone.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from sentinel_sql.monitor.head import Bools, Floats, Ints
 GRID = (0.003, 0.01, 0.03, 0.1, 0.3)
 """Weights of the data against the regularisation that fitting chooses from (ours)."""
 
-FALLBACK = 0.03
-"""Chosen where too few templates are there to choose by; the middle of the grid."""
-
 INNER_FOLDS = 4
 FEWEST = 8
 """Snapshots of each class without which a regime isn't fitted (ours)."""
+
+NOTICEABLE = 1.0
+"""Standard errors, over templates, by which the dense features must lower the loss (ours)."""
 
 CLIP = 4.0
 """Standard deviations beyond which a value counts as this far (ours: no outlier rules alone)."""
@@ -38,7 +39,8 @@ class FittedRegime:
         center, scale: shape (d,), of the training snapshots that showed the column.
         weights: shape (d,), 0 for columns that never varied.
         bias: the log-odds of an average snapshot.
-        tightness: the weight of the data against the regularisation; 0 where nothing was fitted.
+        tightness: the weight of the data against the regularisation; 0 where the n-gram margin
+            stands alone.
     """
 
     center: Floats
@@ -50,6 +52,12 @@ class FittedRegime:
     def terms(self, columns: Floats) -> Floats:
         """Return what each column adds to the log-odds, for one snapshot, shape (d,)."""
         return np.asarray(self.weights * standardized(columns, self.center, self.scale))
+
+    def slope(self, columns: Floats) -> float:
+        """Return what the log-odds gain for each unit of the n-gram margin; 0 past the clip."""
+        if abs(columns[0] - self.center[0]) > CLIP * self.scale[0]:
+            return 0.0
+        return float(self.weights[0] / self.scale[0])
 
     def margin(self, columns: Floats) -> float:
         """Return the log-odds of one snapshot with columns of shape (d,)."""
@@ -63,42 +71,53 @@ def standardized(columns: Floats, center: Floats, scale: Floats) -> Floats:
 
 
 def fit_regime(
-    columns: Floats, targets: Bools, groups: Ints, *, grid: Sequence[float] = GRID, seed: int
+    columns: Floats,
+    targets: Bools,
+    groups: Ints,
+    weights: Floats,
+    *,
+    grid: Sequence[float] = GRID,
+    seed: int,
 ) -> FittedRegime:
-    """Fit one regime; the classes weigh the same, and templates never stand on both sides.
+    """Fit one regime; templates never stand on both sides of what it chooses by.
 
     Args:
         columns: shape (n, d); the first is an out-of-fold n-gram margin, NaN means unseen.
         targets: shape (n,).
         groups: shape (n,), the template of each snapshot.
-        grid: what to choose the regularisation from.
+        weights: shape (n,), how much each snapshot counts.
+        grid: what to choose the regularisation of the dense features from.
         seed: of the inner folds.
 
-    With fewer than 8 snapshots of a class the n-gram margin stands alone.
+    With fewer than 8 snapshots of a class the n-gram margin is taken as it is.
     """
     if min(targets.sum(), (~targets).sum()) < FEWEST:
-        alone = np.zeros(columns.shape[1])
-        alone[0] = 1.0
-        return FittedRegime(
-            center=np.zeros_like(alone),
-            scale=np.where(alone > 0, 1.0, np.inf),
-            weights=alone,
-            bias=0.0,
-            tightness=0.0,
-        )
+        return _untouched(columns.shape[1])
     center, scale = _scaling(columns)
     scores = standardized(columns, center, scale)
-    varied = np.flatnonzero(np.isfinite(scale))
-    tightness = _chosen(scores[:, varied], targets, groups, grid, seed)
-    model = _fitted(scores[:, varied], targets, tightness)
-    weights = np.zeros(columns.shape[1])
-    weights[varied] = model.coef_[0]
+    tightness = _chosen(scores, targets, groups, weights, grid, seed)
+    used = _used(scale, tightness)
+    model = _fitted(scores[:, used], targets, weights, tightness)
+    learned = np.zeros(columns.shape[1])
+    learned[used] = model.coef_[0]
     return FittedRegime(
         center=center,
         scale=scale,
-        weights=weights,
+        weights=learned,
         bias=float(model.intercept_[0]),
         tightness=tightness,
+    )
+
+
+def _untouched(width: int) -> FittedRegime:
+    alone = np.zeros(width)
+    alone[0] = 1.0
+    return FittedRegime(
+        center=np.zeros(width),
+        scale=np.where(alone > 0, 1.0, np.inf),
+        weights=alone,
+        bias=0.0,
+        tightness=0.0,
     )
 
 
@@ -126,27 +145,42 @@ def _scaling(columns: Floats) -> tuple[Floats, Floats]:
     return center, np.where(spread > 1e-9, spread, np.inf)
 
 
+def _used(scale: Floats, tightness: float) -> Ints:
+    return np.flatnonzero(np.isfinite(scale)) if tightness else np.array([0])
+
+
 def _chosen(
-    scores: Floats, targets: Bools, groups: Ints, grid: Sequence[float], seed: int
+    scores: Floats,
+    targets: Bools,
+    groups: Ints,
+    weights: Floats,
+    grid: Sequence[float],
+    seed: int,
 ) -> float:
-    """Return the tightness with the least log-loss on held-back templates; ties go to the least."""
+    """Return the tightness with the least loss on held-back templates, or 0: the margin alone."""
     pairs = inner_folds(targets, groups, seed)
-    if not pairs or len(grid) == 1:
-        return FALLBACK if len(grid) > 1 else grid[0]
-    weights = np.where(targets, 0.5 / targets.mean(), 0.5 / (1.0 - targets.mean()))
-    losses = np.zeros(len(grid))
+    if not pairs:
+        return 0.0
+    varied = np.flatnonzero(scores.any(axis=0))
+    losses = np.zeros((1 + len(grid), len(targets)))
     for fitted_on, held in pairs:
-        for at, tightness in enumerate(grid):
-            model = _fitted(scores[fitted_on], targets[fitted_on], tightness)
-            margins = model.decision_function(scores[held])
+        for at, tightness in enumerate((0.0, *grid)):
+            used = varied if tightness else np.array([0])
+            model = _fitted(
+                scores[np.ix_(fitted_on, used)], targets[fitted_on], weights[fitted_on], tightness
+            )
+            margins = model.decision_function(scores[np.ix_(held, used)])
             signed = np.where(targets[held], margins, -margins)
-            losses[at] += float(np.sum(weights[held] * np.logaddexp(0.0, -signed)))
-    return float(grid[int(np.argmin(losses))])
+            losses[at, held] = weights[held] * np.logaddexp(0.0, -signed)
+    best = 1 + int(np.argmin(losses[1:].sum(axis=1)))
+    gained = np.bincount(groups, losses[0] - losses[best])[np.unique(groups)]
+    error = float(np.std(gained)) * np.sqrt(len(gained))
+    return float(grid[best - 1]) if gained.sum() > NOTICEABLE * error else 0.0
 
 
-def _fitted(scores: Floats, targets: Bools, tightness: float) -> LogisticRegression:
-    model = LogisticRegression(
-        C=tightness, class_weight="balanced", solver="newton-cholesky", max_iter=200
-    )
-    model.fit(scores, targets)
+def _fitted(
+    scores: Floats, targets: Bools, weights: Floats, tightness: float
+) -> LogisticRegression:
+    model = LogisticRegression(C=tightness or 1.0, solver="newton-cholesky", max_iter=200)
+    model.fit(scores, targets, sample_weight=weights)
     return model

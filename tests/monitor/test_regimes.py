@@ -1,0 +1,79 @@
+"""A regime finds a planted feature, ignores noise, and takes what it never saw for nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from sentinel_sql.monitor.regimes import fit_regime, inner_folds
+
+N, WIDTH = 240, 12
+
+
+def made(seed: int, *, planted: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    targets = rng.random(N) < 0.5
+    columns = rng.normal(size=(N, WIDTH))
+    if planted:
+        columns[:, 3] += 2.0 * targets
+    columns[rng.random((N, WIDTH)) < 0.2] = np.nan
+    columns[:, 0] = rng.normal(size=N) + 0.5 * targets
+    return columns, targets, np.arange(N) % 40
+
+
+def test_a_planted_feature_is_found_and_helps() -> None:
+    columns, targets, groups = made(1, planted=True)
+    regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
+    assert regime.tightness > 0
+    assert int(np.argmax(np.abs(regime.weights[1:]))) == 2
+
+
+def test_among_features_of_noise_the_ngram_margin_mostly_stands_alone() -> None:
+    alone = [
+        fit_regime(*made(seed, planted=False), np.ones(N), seed=0).tightness == 0.0
+        for seed in range(12)
+    ]
+    assert sum(alone) >= 9
+
+
+@given(seed=st.integers(0, 50), column=st.integers(1, WIDTH - 1))
+@settings(max_examples=20, deadline=None)
+def test_an_unseen_feature_counts_as_its_mean(seed: int, column: int) -> None:
+    columns, targets, groups = made(seed, planted=True)
+    regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
+    row = columns[0].copy()
+    row[column] = np.nan
+    unseen = regime.margin(row)
+    row[column] = regime.center[column]
+    assert unseen == pytest.approx(regime.margin(row), abs=1e-12)
+
+
+def test_the_weights_are_those_of_the_library() -> None:
+    columns, targets, groups = made(4, planted=True)
+    columns = np.nan_to_num(columns)
+    regime = fit_regime(columns, targets, groups, np.ones(N), grid=(0.1,), seed=0)
+    scores = np.clip((columns - columns.mean(0)) / columns.std(0), -4, 4)
+    theirs = LogisticRegression(C=0.1, solver="lbfgs", max_iter=5000, tol=1e-10)
+    theirs.fit(scores, targets)
+    ours = [regime.margin(row) for row in columns]
+    assert ours == pytest.approx(theirs.decision_function(scores), abs=1e-4)
+
+
+def test_too_few_of_a_class_leave_the_ngram_margin_as_it_is() -> None:
+    columns, targets, groups = made(2, planted=True)
+    targets[:] = False
+    targets[:5] = True
+    regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
+    assert [regime.margin(row) for row in columns] == columns[:, 0].tolist()
+
+
+@given(groups=st.lists(st.integers(0, 12), min_size=30, max_size=80), seed=st.integers(0, 9))
+def test_no_template_is_on_both_sides_of_an_inner_fold(groups: list[int], seed: int) -> None:
+    names = np.array(groups)
+    targets = np.random.default_rng(seed).random(len(names)) < 0.5
+    for fitted_on, held in inner_folds(targets, names, seed):
+        assert not set(names[fitted_on]) & set(names[held])
+        assert 0 < targets[fitted_on].sum() < len(fitted_on)
