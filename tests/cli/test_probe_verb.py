@@ -38,3 +38,24 @@ def test_probing_at_once_or_later_finds_the_same(
     assert "there before" in shown.out
     same = sentinel(*arguments, "--store", tmp_path / "plain")
     assert (same.code, "name a new one" in same.err) == (2, True)
+
+
+def test_a_monitor_fitted_on_probed_runs_has_its_live_queries_probed(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    probed = tmp_path / "probed"
+    sentinel("probe", fitted.store, "--database", fitted.database, "--store", probed)
+    made = sentinel(
+        *("fit", probed, "--pools", fitted.pools, "--labels", fitted.labels),
+        *("--out", tmp_path / "monitor"),
+    )
+    assert (made.code, "probes of the database" in made.out) == (0, True), made.err
+    with ScriptedEndpoint(scripted_agent) as endpoint:
+        call = sentinel(
+            *("ask", "how many stays had heparin", "--database", fitted.database),
+            *("--monitor", tmp_path / "monitor", "--base-url", endpoint.url),
+            *("--model", "scripted", "--json"),
+        )
+    assert call.code == 0, call.err
+    answer = call.document["answer"]
+    assert answer["status"] == "judged", answer

@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.executor import Database
+    from sentinel_sql.database.probes import Prober
 
 PromptName = Annotated[str, typer.Option("--prompt", metavar="NAME", help="guided or plain.")]
 Notes = Annotated[
@@ -81,6 +82,19 @@ def react_agent(
             max_steps=max_steps,
             commit_on_error=commit_on_error,
         )
+
+
+@contextmanager
+def prober_of(database: Path, clock: str, *, wanted: bool) -> Iterator[Prober | None]:
+    """Open the database a second time, with the tight bounds of probes."""
+    if not wanted:
+        yield None
+        return
+    from sentinel_sql.database.probes import PROBE_LIMITS, Prober
+    from sentinel_sql.database.sqlite import SqliteDatabase
+
+    with SqliteDatabase.open(database, clock=clock, limits=PROBE_LIMITS) as opened:
+        yield Prober(opened)
 
 
 def notes_of(path: Path | None) -> str | None:

@@ -23,6 +23,7 @@ from sentinel_sql.cli.agents import (
     Timeout,
     examples_of,
     notes_of,
+    prober_of,
     react_agent,
 )
 from sentinel_sql.cli.demo import FOLDER
@@ -168,6 +169,7 @@ class _Place:
     """Where a question is asked, and what an agent is told of it unless the user says otherwise."""
 
     database: SqliteDatabase
+    file: Path
     monitor: Path
     notes: str | None = None
     examples: Sequence[str] | None = None
@@ -186,7 +188,7 @@ def _place(
         if clock is None:
             clock = load(monitor).estimators.clock  # the time at which its runs were made
         with SqliteDatabase.open(database, clock=clock) as opened:
-            yield _Place(database=opened, monitor=monitor)
+            yield _Place(database=opened, file=database, monitor=monitor)
         return
     if monitor is None:
         made = _demo(folder)
@@ -196,7 +198,13 @@ def _place(
         if not hospital.database.is_file():
             HospitalFolder.write(folder)
     with SqliteDatabase.open(hospital.database, clock=clock) as opened:
-        yield _Place(database=opened, monitor=monitor, notes=NOTES, examples=EXAMPLES)
+        yield _Place(
+            database=opened,
+            file=hospital.database,
+            monitor=monitor,
+            notes=NOTES,
+            examples=EXAMPLES,
+        )
 
 
 def _demo(folder: Path) -> DemoFolder:
@@ -222,6 +230,7 @@ def _asked(
 
     from sentinel_sql.cli.watch import answer_json, follow, screen, unseen
     from sentinel_sql.decision.guard import Guard
+    from sentinel_sql.pipeline.probe import probed_step
     from sentinel_sql.trajectory.record import AskedQuestion
 
     database = place.database
@@ -238,8 +247,17 @@ def _asked(
     if console is not None:
         console.print(Text(text, style="bold"))
     seen = unseen() if console is None else screen(console, pace=0.0)
-    with guard.session(asked) as session, seen as show:
-        answer, states = follow(session, agent.steps(asked), show)
+    with (
+        guard.session(asked) as session,
+        seen as show,
+        prober_of(
+            place.file, database.clock, wanted=bool(guard.monitor.facts.get("probed"))
+        ) as prober,
+    ):
+        steps = agent.steps(asked)
+        if prober is not None:
+            steps = (probed_step(step, prober) for step in steps)
+        answer, states = follow(session, steps, show)
     result = None if answer.final_sql is None else database.execute(answer.final_sql)
     return {
         "question": text,

@@ -21,6 +21,7 @@ from sentinel_sql.cli.agents import (
     Timeout,
     examples_of,
     notes_of,
+    prober_of,
     react_agent,
 )
 from sentinel_sql.cli.options import DatabasePath
@@ -29,7 +30,6 @@ from sentinel_sql.cli.output import AsJson, emit, facts, say
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from sentinel_sql.database.probes import Prober
     from sentinel_sql.pipeline.collect import CollectSummary, Progress
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -112,7 +112,7 @@ def collect(
             retries=retries,
             commit_on_error=commit_on_error,
         ) as agent,
-        _prober(database, opened.clock, wanted=probes) as prober,
+        prober_of(database, opened.clock, wanted=probes) as prober,
         _progress() as advance,
     ):
         summary = collect_runs(
@@ -129,19 +129,6 @@ def collect(
     emit(document, as_json=as_json, tables=lambda: [_table(summary)])
     if summary.interrupted:
         raise KeyboardInterrupt
-
-
-@contextmanager
-def _prober(database: Path, clock: str, *, wanted: bool) -> Iterator[Prober | None]:
-    """Open the database a second time, with the tight bounds of probes."""
-    if not wanted:
-        yield None
-        return
-    from sentinel_sql.database.probes import PROBE_LIMITS, Prober
-    from sentinel_sql.database.sqlite import SqliteDatabase
-
-    with SqliteDatabase.open(database, clock=clock, limits=PROBE_LIMITS) as opened:
-        yield Prober(opened)
 
 
 @contextmanager

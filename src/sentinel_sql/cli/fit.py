@@ -72,9 +72,11 @@ def _told(made: Monitor, out: Path) -> Mapping[str, object]:
         "delivery by": estimators.delivery.name,
         "AUROC, train (out of fold)": made.facts["train_auroc_out_of_fold"],
         "AUROC, calibration": made.facts["calibration_auroc"],
-        "a live run needs": "token log-probabilities and entropies"
-        if estimators.delivery.telemetry
-        else None,
+        "a live run needs": " and ".join(
+            ["token log-probabilities and entropies"] * bool(estimators.delivery.telemetry)
+            + ["probes of the database"] * bool(made.facts["probed"])
+        )
+        or None,
         "gate θ": "none" if frozen.gate.theta is None else f"{frozen.gate.theta:.4g}",
         "": frozen.gate.why,
         "early stop s": {

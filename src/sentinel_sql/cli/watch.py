@@ -105,6 +105,7 @@ _WHY = {
     "other-schema": "The monitor was fitted on a database with another schema.",
     "other-clock": "The monitor was fitted on a database with another current time.",
     "missing-telemetry": "The monitor reads log-probabilities, and the endpoint gave none.",
+    "missing-probes": "The monitor reads probes of the database, and no query was probed.",
     "monitor-error": "The monitor failed.",
 }
 

@@ -53,6 +53,7 @@ class GuardSession:
         self._steps = 0
         self._seconds = 0.0
         self._telemetry: set[str] = set()
+        self._probed = False
         self._final_sql: str | None = None
         self._answer: Answer | None = None
         self.fault: Exception | None = None
@@ -236,6 +237,7 @@ class GuardSession:
         if step.telemetry is not None:
             self._telemetry |= {"lp"} if step.telemetry.logprobs else set()
             self._telemetry |= {"ent"} if step.telemetry.entropies else set()
+        self._probed |= step.observation.probes is not None
         if step.action == "final_sql":
             self._final_sql = step.sql
         self._verdict = self._judged(step, over=over)
@@ -275,6 +277,8 @@ class GuardSession:
     ) -> tuple[Assessment | None, Kind, GuardReason]:
         if self._unavailable is None and ending == "answer" and self._lacks_telemetry():
             self._unavailable = "missing-telemetry"
+        if self._unavailable is None and ending == "answer" and self._lacks_probes(step):
+            self._unavailable = "missing-probes"
         if self._unavailable is None:
             try:
                 seen = self._assessed(step)
@@ -312,6 +316,11 @@ class GuardSession:
         """Tell whether the delivery estimator splits on telemetry that no step had."""
         needed = self._monitor.estimators.delivery.telemetry
         return any(name.split("_")[0] not in self._telemetry for name in needed)
+
+    def _lacks_probes(self, step: Step | None) -> bool:
+        """Tell whether the monitor learned from probes, and no query of this run was probed."""
+        ran = step is not None and step.observation.kind in ("rows", "empty")
+        return ran and not self._probed and bool(self._monitor.facts.get("probed"))
 
 
 def _telemetry(

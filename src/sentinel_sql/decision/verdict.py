@@ -11,7 +11,12 @@ OnUnavailable = Literal["withhold", "deliver"]
 """What to do where the monitor can't judge: fail closed, or pass unjudged answers through."""
 
 Unavailable = Literal[
-    "monitor-error", "other-agent", "other-schema", "other-clock", "missing-telemetry"
+    "monitor-error",
+    "other-agent",
+    "other-schema",
+    "other-clock",
+    "missing-telemetry",
+    "missing-probes",
 ]
 """Why the monitor can't judge."""
 

@@ -24,13 +24,15 @@ from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import HEADS
 from sentinel_sql.monitor.calibration import fit_map
 from sentinel_sql.monitor.crossfit import assign_folds, out_of_fold
+from sentinel_sql.monitor.families.table import PROBES
 from sentinel_sql.monitor.grounding import keys_of
-from sentinel_sql.monitor.head import Bools, Floats, Ints
+from sentinel_sql.monitor.head import Bools, Floats, Head, Ints
 from sentinel_sql.monitor.hybrid import (
     choose_delivery,
     fit_hybrid,
     hybrid_inputs,
 )
+from sentinel_sql.monitor.linear import LinearHead
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.monitor.snapshots import ReadRun, Task, fit_heads, read_run, score_prefixes
 from sentinel_sql.pipeline.scoring import label_of, prefix_scores
@@ -164,6 +166,7 @@ def fit(
             "seed": seed,
             "pools_sha256": pools.sha256,
             "schema_known": schema is not None,
+            "probed": _reads_probes(kind) and _probed(by_pool["train"]),
             "versions": {name: version(name) for name in ("sentinel-sql", "numpy", "scikit-learn")},
             "runs": {name: len(by_pool[name]) for name in ("train", "calibration")},
             "unlabelled": left_out["unlabelled"],
@@ -177,6 +180,17 @@ def fit(
             "calibration_auroc": calibration.aurocs(unanswerable, correct),
         },
     )
+
+
+def _reads_probes(head: Head[Any]) -> bool:
+    return isinstance(head, LinearHead) and PROBES in head.families
+
+
+def _probed(runs: Sequence[Trajectory]) -> bool:
+    """Tell if most of the runs whose queries ran carry probes: then a live run needs them too."""
+    ran = [run for run in runs if any(x.observation.kind in ("rows", "empty") for x in run.steps)]
+    with_some = sum(any(x.observation.probes for x in run.steps) for run in ran)
+    return 2 * with_some > len(ran)
 
 
 def _columns(scores: PrefixScores) -> Mapping[str, NDArray[Any]]:

@@ -24,7 +24,7 @@ from sentinel_sql.trajectory.store import (
 def with_probes(trajectory: Trajectory, prober: Prober) -> Trajectory:
     """Return the run with each step probed whose query ran; all else stays as it is."""
     return trajectory.model_copy(
-        update={"steps": tuple(_probed(step, prober) for step in trajectory.steps)}
+        update={"steps": tuple(probed_step(step, prober) for step in trajectory.steps)}
     )
 
 
@@ -121,7 +121,8 @@ def _manifest(source: str | Path, runs: Sequence[Trajectory], prober: Prober) ->
     )
 
 
-def _probed(step: Step, prober: Prober) -> Step:
+def probed_step(step: Step, prober: Prober) -> Step:
+    """Return the step with what probes tell of its query, if that ran."""
     if step.sql is None or step.observation.kind not in ("rows", "empty"):
         return step
     probes = recorded(prober.probe(step.sql))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from sentinel_sql.monitor.families import (
     dynamics,
     failures,
     intent,
+    probed,
     provenance,
     shape,
     slots,
@@ -50,6 +52,9 @@ class Family:
     start: Callable[[Asked], FamilyState]
 
 
+PROBES = "probes"
+"""The family that runs show only where they carry probes of the database."""
+
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         "dynamics": Family(features=dynamics.FEATURES, start=dynamics.DynamicsState),
@@ -59,6 +64,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "intent": Family(features=intent.FEATURES, start=intent.IntentState),
         "slots": Family(features=slots.FEATURES, start=slots.SlotState),
         "structure": Family(features=structure.FEATURES, start=structure.StructureState),
+        PROBES: Family(features=probed.FEATURES, start=probed.ProbeState),
     }
 )
 """The families that read a run, in the order of the dense vector."""
@@ -93,7 +99,7 @@ class DenseState:
         self._around = around
         chosen = [name for name in families if name != ALARMS]
         self._states = [FAMILIES[name].start(asked) for name in chosen]
-        self._names = names_of(chosen) if ALARMS in families else None
+        self._alarming = _alarming(tuple(chosen)) if ALARMS in families else None
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
         """Take in one more step; `committed` is what it commits to, if anything."""
@@ -111,6 +117,11 @@ class DenseState:
     def vector(self) -> Floats:
         """Return the features in the order of `names_of`; NaN where the prefix doesn't show one."""
         values = [value for state in self._states for value in state.values()]
-        if self._names is not None:
-            values += alarms.count_alarms(self._names, values)
+        if self._alarming is not None:
+            values += alarms.count_alarms(self._alarming, values)
         return np.array(values)
+
+
+@cache
+def _alarming(families: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    return alarms.alarming(names_of(families))
