@@ -179,3 +179,59 @@ def test_what_can_t_be_asked_is_told_in_one_line(
     dead = arguments(fitted, endpoint.url, tmp_path / "dead", "--retries", 0)
     call = sentinel(*dead)
     assert (call.code, "0 records of this time are kept" in call.err) == (4, True), call.err
+
+
+def test_rivals_are_evaluated_beside_the_monitor_without_any_call(
+    fitted: Project, confidences: Path, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    arguments = (
+        *("evaluate", fitted.store, "--pools", fitted.pools, "--labels", fitted.labels),
+        *("--monitor", fitted.monitor, "--no-runs"),
+    )
+    call = sentinel(
+        *arguments, "--rivals", "--confidences", confidences, "--out", tmp_path / "e", "--json"
+    )
+    assert call.code == 0, call.err
+    rows = {row["rival"]: row for row in call.document["exhibits"]["rivals"]["rows"]}
+    answers = call.document["counts"]["answered"]
+    assert {"delivery estimator", "transcript TF-IDF", "P(True)", "last turn sampled"} <= set(rows)
+    assert {row["n"] for row in rows.values()} == {answers}
+    assert {row["missing"] for row in rows.values()} == {""}
+    # The scripted model is surer of answers that sound sure, and these are the right ones.
+    for surer in ("P(True)", "verbalized"):
+        assert rows[surer]["auroc"]["low"] > 0.9
+    assert rows["last turn sampled"]["auroc"]["estimate"] == 0.5  # every answer: 2 of 3 agree
+    assert rows["P(True)"]["tokens_a_step"] > 0
+    kept = (tmp_path / "e" / "tables" / "rivals.csv").read_text().splitlines()
+    assert len(kept) == 1 + len(rows)
+    shown = sentinel(*arguments, "--rivals", "--confidences", confidences)
+    assert "Rivals over all answers" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    for more, told in (
+        (("--confidences", confidences), "give --rivals, too"),
+        (("--rivals", "--question-only"), "reads none: give one"),
+        (("--rivals", "--confidences", tmp_path / "nowhere"), "no confidences here"),
+    ):
+        call = sentinel(*arguments, *more)
+        assert (call.code, told in call.err) == (2, True), call.err
+
+
+def test_heads_are_compared_and_one_is_named(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    arguments = (
+        *("heads", "compare", fitted.store, "--pools", fitted.pools, "--labels", fitted.labels),
+        *("--seeds", 1),
+    )
+    call = sentinel(*arguments, "--heads", "ngrams", "--out", tmp_path, "--json")
+    assert call.code == 0, call.err
+    rows = {row["candidate"]: row for row in call.document["candidates"]["rows"]}
+    assert rows["ngrams"]["verdict"] == "simplest"
+    assert rows["ngrams"]["auroc"]["estimate"] > 0.9
+    assert (tmp_path / "tables" / "candidates.csv").is_file()
+    shown = sentinel(*arguments, "--heads", "ngrams", "--no-rivals", "--pool", "heldout")
+    assert shown.code == 0, shown.err
+    assert "has seen it" in shown.err
+    assert "Candidates for the head" in shown.out
+    wrong = sentinel(*arguments, "--heads", "ngrams,oracle")
+    assert (wrong.code, "no head called 'oracle'" in wrong.err) == (2, True), wrong.err

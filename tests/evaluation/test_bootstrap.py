@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 from sentinel_sql.evaluation.bootstrap import Interval, Resampling, Reweighting
 
@@ -209,3 +210,26 @@ def test_names_of_templates_do_not_move_an_interval() -> None:
     first = [f"t{i}" for i in np.random.default_rng(1).integers(0, 7, 30)]
     renamed = [{"t3": "a", "t0": "zz"}.get(name, name) for name in first]
     assert Resampling.over(first).mean(values) == Resampling.over(renamed).mean(values)
+
+
+def test_the_mean_auroc_of_several_scores_is_the_mean_of_theirs_with_one_interval() -> None:
+    rng = np.random.default_rng(5)
+    templates = [f"t{n}" for n in rng.integers(0, 9, 60)]
+    target = rng.random(60) < 0.5
+    scores = [rng.random(60) + target * weight for weight in (0.1, 0.5, 0.9)]
+    rivals = [rng.random(60) + target * weight for weight in (0.0, 0.2)]
+    resampling = Resampling.over(templates, resamples=200, seed=3)
+    means = [np.mean([roc_auc_score(target, s) for s in part]) for part in (scores, rivals)]
+    for found, expected in (
+        (resampling.mean_auroc(target, scores), means[0]),
+        (resampling.mean_auroc(target, scores, rivals=rivals), means[0] - means[1]),
+    ):
+        assert found is not None
+        assert found.estimate == pytest.approx(expected)
+        assert found.low < found.estimate < found.high
+    assert resampling.mean_auroc(target, scores[:1]) == resampling.auroc(target, scores[0])
+    lead = resampling.mean_auroc(target, scores[:1], rivals=rivals[:1])
+    assert lead == resampling.auroc_lead(target, scores[0], rivals[0])
+    itself = resampling.mean_auroc(target, scores, rivals=scores)
+    assert itself is not None
+    assert (itself.low, itself.high) == pytest.approx((0.0, 0.0), abs=1e-12)

@@ -18,6 +18,7 @@ from sentinel_sql.cli import (
     doctor,
     evaluate,
     fit,
+    heads,
     hospital,
     import_,
     label,
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 app.add_typer(questions.app, name="questions", short_help="Check questions, split into pools.")
 app.add_typer(audit.app, name="audit", short_help="Hold judges to people and to one another.")
+app.add_typer(heads.app, name="heads", short_help="Compare kinds of head.")
 app.add_typer(rivals.app, name="rivals", short_help="Ask the agent's own model how sure it is.")
 for name, verb, example, short in (
     ("demo", demo.demo, demo.EXAMPLE, "The whole system at work, in one go."),

@@ -166,17 +166,35 @@ class Resampling:
             score: shape (N,); NaN only outside `where`.
             where: shape (N,); every question if None.
         """
-        return self._auroc_lead(target, (score,), where)
+        return self._auroc_sum(target, ((1.0, score),), where)
 
     def auroc_lead(
         self, target: Bools, score: Floats, rival: Floats, where: Bools | None = None
     ) -> Interval | None:
         """Return AUROC of `score` minus AUROC of `rival`, on the same resamples."""
-        return self._auroc_lead(target, (score, rival), where)
+        return self._auroc_sum(target, ((1.0, score), (-1.0, rival)), where)
 
-    def _auroc_lead(
-        self, target: Bools, scores: tuple[Floats, ...], where: Bools | None
+    def mean_auroc(
+        self,
+        target: Bools,
+        scores: Sequence[Floats],
+        where: Bools | None = None,
+        *,
+        rivals: Sequence[Floats] = (),
     ) -> Interval | None:
+        """Return the mean AUROC of several scores, minus that of `rivals` on the same resamples.
+
+        So the scores of several seeds are told by one interval, without making an ensemble of
+        them. Arguments as for `auroc`; a rival a score, or none.
+        """
+        parts = [(1.0 / len(scores), score) for score in scores]
+        parts += [(-1.0 / len(rivals), rival) for rival in rivals]
+        return self._auroc_sum(target, parts, where)
+
+    def _auroc_sum(
+        self, target: Bools, scores: Sequence[tuple[float, Floats]], where: Bools | None
+    ) -> Interval | None:
+        """Return a weighted sum of AUROCs; the weights may be negative."""
         inside = np.ones(len(target), dtype=bool) if where is None else where
         if not (inside & target).any() or not (inside & ~target).any():
             return None
@@ -187,10 +205,10 @@ class Resampling:
                 positive, negative = inside & target & members, inside & ~target & others
                 if not positive.any() or not negative.any():
                     continue
-                wins, drawn_wins = self._wins(positive, negative, scores[0])
-                for rival in scores[1:]:
-                    rival_wins, drawn_rival = self._wins(positive, negative, rival)
-                    wins, drawn_wins = wins - rival_wins, drawn_wins - drawn_rival
+                wins, drawn_wins = 0.0, np.zeros(len(self.counts))
+                for factor, score in scores:
+                    its_wins, its_drawn = self._wins(positive, negative, score)
+                    wins, drawn_wins = wins + factor * its_wins, drawn_wins + factor * its_drawn
                 weight, drawn = self._scale(members, share)
                 other_weight, other_drawn = self._scale(others, other_share)
                 won += weight * other_weight * wins

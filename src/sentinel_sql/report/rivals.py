@@ -44,47 +44,48 @@ def figures(rows: Sequence[Json], payoffs: Sequence[Json], *, over: str) -> Tabl
     """Show every figure of every rival, its RS beside it."""
     stakes = list(dict.fromkeys(row["stakes"] for row in payoffs))[:4]
     earned = {(row["rival"], row["stakes"]): row["rs"] for row in payoffs}
-    table = _table(
+    table = plain_table(
         f"Rivals over {over}",
         ("", "n", "AUROC", "quiet", "AURC", "ECE", *(f"RS({level:g})" for level in stakes), "cost"),
     )
     for name in dict.fromkeys(row["rival"] for row in payoffs if row["kind"] == "reference"):
         table.add_row(
-            name, *[""] * 5, *(_point(earned[name, level], "+.2f") for level in stakes), ""
+            name, *[""] * 5, *(point(earned[name, level], "+.2f") for level in stakes), ""
         )
     table.add_section()
     for row in rows:
         table.add_row(
             Text(row["rival"], style="bold" if row["kind"] == "monitor" else ""),
             str(row["n"]),
-            _point(row["auroc"], ".3f"),
-            _point(row["quiet"], ".3f"),
-            _point(row["aurc"], ".3f"),
-            _point(row["ece"], ".3f"),
-            *(_point(earned[row["rival"], level], "+.2f") for level in stakes),
-            _seconds(row["seconds_a_step"]),
+            point(row["auroc"], ".3f"),
+            point(row["quiet"], ".3f"),
+            point(row["aurc"], ".3f"),
+            point(row["ece"], ".3f"),
+            *(point(earned[row["rival"], level], "+.2f") for level in stakes),
+            seconds(row["seconds_a_step"]),
         )
     return table
 
 
 def leads(rows: Sequence[Json]) -> Table:
     """Show intervals, and the delivery estimator's lead over each rival on the same answers."""
-    table = _table(
+    table = plain_table(
         "Leads of the delivery estimator, green where the interval is above zero",
         ("", "AUROC, 95 %", "lead, 95 %", "quiet, 95 %", "quiet lead, 95 %"),
     )
     for row in rows:
         table.add_row(
             row["rival"],
-            _span(row["auroc"], ".2f"),
-            _lead(row["lead"]),
-            _span(row["quiet"], ".2f"),
-            _lead(row["quiet_lead"]),
+            span(row["auroc"], ".2f"),
+            lead(row["lead"]),
+            span(row["quiet"], ".2f"),
+            lead(row["quiet_lead"]),
         )
     return table
 
 
-def _table(title: str, columns: Sequence[str]) -> Table:
+def plain_table(title: str, columns: Sequence[str]) -> Table:
+    """Return an empty table without lines, its first column to the left."""
     table = Table(
         title=title,
         title_justify="left",
@@ -101,22 +102,26 @@ def _table(title: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _point(interval: Json | None, form: str) -> str:
+def point(interval: Json | None, form: str) -> str:
+    """Return an interval's estimate."""
     return NOT_SAID if interval is None else format(interval["estimate"], form)
 
 
-def _span(interval: Json | None, form: str) -> str:
+def span(interval: Json | None, form: str) -> str:
+    """Return an interval's ends."""
     if interval is None:
         return NOT_SAID
     return f"{interval['low']:{form}} … {interval['high']:{form}}"
 
 
-def _lead(interval: Json | None) -> Text:
+def lead(interval: Json | None) -> Text:
+    """Return the ends of a lead, green where both are above zero."""
     ahead = interval is not None and interval["low"] > 0
-    return Text(_span(interval, "+.2f"), style="green" if ahead else "")
+    return Text(span(interval, "+.2f"), style="green" if ahead else "")
 
 
-def _seconds(seconds: float | None) -> str:
+def seconds(seconds: float | None) -> str:
+    """Return a time in the unit that shows it best."""
     if seconds is None:
         return NOT_SAID
     if seconds >= 1:

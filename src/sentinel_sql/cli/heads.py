@@ -1,0 +1,114 @@
+"""`sentinel heads`: which kind of head, and which features, earn their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sentinel_sql.cli.evaluate import Pool
+from sentinel_sql.cli.options import LabelsFile, PoolsFile, Store
+from sentinel_sql.cli.output import AsJson, emit, progress, say
+from sentinel_sql.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from sentinel_sql.monitor.head import Head
+
+app = typer.Typer(help="Compare kinds of head under the same folds.", no_args_is_help=True)
+
+DEFAULT_HEAD = "linear"
+
+COMPARE_EXAMPLE = (
+    "Example: sentinel heads compare runs/qwen --pools pools.json --labels labels.jsonl "
+    "--heads ngrams,linear"
+)
+
+
+@app.command("compare", epilog=COMPARE_EXAMPLE)
+def compare(
+    store: Store,
+    pools: PoolsFile,
+    labels: LabelsFile,
+    heads: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="Candidates, the simplest first, with commas between."),
+    ] = "ngrams,linear",
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of folds and fits.")] = 3,
+    encoder: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The encoder of heads that read by one: name or folder."),
+    ] = None,
+    pool: Annotated[
+        list[Pool] | None,
+        typer.Option(help="Pools whose runs are taken together; repeat for more.  [train]"),
+    ] = None,
+    rivals: Annotated[
+        bool, typer.Option("--rivals/--no-rivals", help="Rivals under the same folds beside them.")
+    ] = True,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the table here, as CSV.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare kinds of head by out-of-fold scores, and say which the default should be.
+
+    A head replaces a simpler one if the AUROC of correctness grows by 0.02 or more.
+    """
+    from sentinel_sql.evaluation import tables
+    from sentinel_sql.labels.file import read_labels
+    from sentinel_sql.pipeline.compare_heads import compare_heads
+    from sentinel_sql.questions.pools import POOLS, Pools
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    header, labelled = read_labels(labels)
+    wanted = {each.value for each in pool or (Pool.train,)}
+    among = [name for name in POOLS if name in wanted]
+    if "heldout" in among:
+        say("the held-out pool is among them: a head chosen by this has seen it")
+    with progress("candidates") as advance:
+        made = compare_heads(
+            read_trajectories(store),
+            Pools.read(pools),
+            labelled,
+            header,
+            heads=_chosen(heads, encoder),
+            default=DEFAULT_HEAD,
+            seeds=range(1, seeds + 1),
+            among=among,
+            with_rivals=rivals,
+            on_progress=advance,
+        )
+    if out is not None:
+        tables.write(out, {"candidates": made})
+    document = {"pools": among, "seeds": seeds, "candidates": made.to_json()}
+    emit(document, as_json=as_json, tables=lambda: _shown(document))
+
+
+def _chosen(names: str, encoder: str | None) -> Mapping[str, Head[Any]]:
+    from sentinel_sql.monitor.bundle import HEADS
+
+    wanted = [name for part in names.split(",") if (name := part.strip())]
+    unknown = [name for name in wanted if name not in HEADS]
+    if unknown or not wanted:
+        raise InputError(
+            f"there is no head called {', '.join(unknown) or names!r}: choose from "
+            f"{', '.join(HEADS)}"
+        )
+    chosen: dict[str, Head[Any]] = {}
+    for name in wanted:
+        head: Any = HEADS[name]
+        if encoder is not None and hasattr(head, "encoder"):
+            head = replace(head, encoder=encoder)
+        chosen[name] = head
+    return chosen
+
+
+def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from sentinel_sql.report.candidates import candidate_tables
+
+    yield from candidate_tables(document["candidates"])
