@@ -29,6 +29,8 @@ from numpy.typing import NDArray
 
 from sentinel_sql.errors import BundleError, InputError
 from sentinel_sql.monitor.calibration import CalibrationMap
+from sentinel_sql.monitor.embedding import EmbeddingHead
+from sentinel_sql.monitor.encoder import EncoderHead
 from sentinel_sql.monitor.features import FEATURES
 from sentinel_sql.monitor.head import Arrays, Head
 from sentinel_sql.monitor.hybrid import Delivery, FittedHybrid
@@ -41,8 +43,10 @@ FORMAT = "sentinel-monitor/1"
 MANIFEST = "manifest.json"
 ARRAYS = ("monitor.npz", "calibration.npz")
 
-HEADS: Mapping[str, Head[Any]] = {"linear": LinearHead(), "ngrams": NgramHead()}
-"""The kinds of head that can be fitted and loaded, by name."""
+HEADS: Mapping[str, Head[Any]] = {
+    head.name: head for head in (LinearHead(), NgramHead(), EmbeddingHead(), EncoderHead())
+}
+"""The kinds of head that can be fitted and loaded, by name, with the settings of record."""
 
 _PARTS = ("answerability", "correctness")
 _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")

@@ -1,0 +1,166 @@
+"""The `embedding` head: a frozen encoder's view of the prefix, and a logistic regression on it.
+
+Three vectors side by side: of the newest step, of the question and of the whole transcript, each
+the mean of its token vectors. Nothing of the encoder is trained, so a fit costs one pass over
+the texts, whatever the folds and heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.encoders.frozen import frozen_encoder
+from sentinel_sql.monitor.encoders.run import (
+    RUNTIMES,
+    Encoder,
+    OnProgress,
+    Runtime,
+    open_encoder,
+    silent,
+)
+from sentinel_sql.monitor.encoders.text import Text, TextReading
+from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
+from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.trajectory.record import AskedQuestion
+from sentinel_sql.trajectory.render import SCORING_TOKENS
+
+PARTS = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedEmbeddingHead:
+    """A frozen encoder and the weights on its vectors.
+
+    Attributes:
+        encoder: gives the vectors.
+        center, scale: shape (3 d,), what a column is moved and divided by.
+        weights: shape (3 d,).
+        intercept: the log-odds of a text like the average.
+    """
+
+    encoder: Encoder
+    center: Floats
+    scale: Floats
+    weights: Floats
+    intercept: float
+    told: Mapping[str, Any]
+    on_progress: OnProgress = silent
+
+    def score(self, inputs: Sequence[Text]) -> Floats:
+        """Return the raw score in [0, 1] of each input."""
+        if not inputs:
+            return np.empty(0)
+        columns = _columns(self.encoder, inputs, self.on_progress)
+        # A plain sum a row instead of BLAS: equal inputs give equal bits.
+        margins = np.sum((columns - self.center) / self.scale * self.weights, axis=1)
+        return np.asarray(1.0 / (1.0 + np.exp(-(margins + self.intercept))))
+
+    def arrays(self) -> Arrays:
+        """Return the weights and how columns are scaled."""
+        return {
+            "center": self.center,
+            "scale": self.scale,
+            "weights": self.weights,
+            "intercept": np.array([self.intercept]),
+        }
+
+    def files(self) -> Mapping[str, Path]:
+        """Return the encoder's files; both heads of a monitor name the same."""
+        return self.encoder.files
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return the hash of the encoder that was read by."""
+        return self.told
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EmbeddingHead:
+    """Settings of the embedding head.
+
+    Attributes:
+        encoder: a local folder, or a name of the model hub.
+        serve: by what the encoder is run, in fitting and in scoring: `torch`, `onnx` or
+            `onnx-int8`.
+        scoring_tokens: newest tokens that are read, cut to what the encoder can read.
+        on_progress: is told what is done.
+    """
+
+    encoder: str = "sentence-transformers/all-MiniLM-L6-v2"
+    serve: Runtime = "torch"
+    scoring_tokens: int = SCORING_TOKENS
+    on_progress: OnProgress = field(default=silent, compare=False, metadata={"saved": False})
+    name: str = "embedding"
+
+    def read(self, question: AskedQuestion, surroundings: Surroundings) -> TextReading:  # noqa: ARG002
+        """Start reading a run; the database doesn't matter to it."""
+        return TextReading(question)
+
+    def fit(
+        self,
+        inputs: Sequence[Text],
+        targets: Bools,
+        *,
+        groups: Ints,  # noqa: ARG002
+        seed: int,
+    ) -> FittedEmbeddingHead:
+        """Fit on snapshots; the classes weigh the same however rare one is.
+
+        Raises:
+            InputError: the encoder can't be found or loaded.
+            MissingExtraError: the extra `encoders` isn't installed.
+        """
+        if self.serve not in RUNTIMES:
+            raise InputError(f"a head can't be served by {self.serve!r}: {', '.join(RUNTIMES)}")
+        encoder, sha256 = frozen_encoder(self.encoder, serve=self.serve, limit=self.scoring_tokens)
+        columns = _columns(encoder, inputs, self.on_progress)
+        center, spread = columns.mean(axis=0), columns.std(axis=0)
+        # Ours: each of the three vectors gets a length of about one, the scale for which the
+        # library's default regularisation is made; no pool chooses another.
+        scale = np.where(spread > 0, spread, 1.0) * np.sqrt(columns.shape[1] / PARTS)
+        model = LogisticRegression(class_weight="balanced", max_iter=2000, random_state=seed)
+        model.fit((columns - center) / scale, targets)
+        return FittedEmbeddingHead(
+            encoder=encoder,
+            center=center,
+            scale=scale,
+            weights=model.coef_[0].copy(),
+            intercept=float(model.intercept_[0]),
+            told={"encoder_sha256": sha256},
+            on_progress=self.on_progress,
+        )
+
+    def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedEmbeddingHead:
+        """Make a fitted head of what `arrays` and `files` of a fitted one gave."""
+        return FittedEmbeddingHead(
+            encoder=open_encoder(files),
+            center=arrays["center"],
+            scale=arrays["scale"],
+            weights=arrays["weights"],
+            intercept=float(arrays["intercept"][0]),
+            told={},
+        )
+
+
+def _columns(encoder: Encoder, inputs: Sequence[Text], on_progress: OnProgress) -> Floats:
+    """Return the vectors of newest step, question and transcript side by side, (n, 3 d)."""
+    steps = [Text(question="", steps=text.steps[-1:]) if text.steps else None for text in inputs]
+    parts = (
+        [step for step in steps if step is not None],
+        [Text(question=text.question) for text in inputs],
+        list(inputs),
+    )
+    vectors = encoder.vectors([text for part in parts for text in part], on_progress)
+    count, width = len(inputs), vectors.shape[1]
+    columns = np.zeros((count, PARTS * width))
+    had = np.array([step is not None for step in steps])
+    columns[had, :width] = vectors[: len(parts[0])]
+    columns[:, width : 2 * width] = vectors[len(parts[0]) : len(parts[0]) + count]
+    columns[:, 2 * width :] = vectors[len(parts[0]) + count :]
+    return columns

@@ -1,0 +1,247 @@
+"""The `encoder` head: a fine-tuned network that reads the rendered prefix (paper section 3.3).
+
+Where it runs on a CPU it costs more than many an agent's step; see docs/encoders.md for when it
+is worth that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.encoders.extras import FITTING, imported
+from sentinel_sql.monitor.encoders.onnx_export import export
+from sentinel_sql.monitor.encoders.run import (
+    RUNTIMES,
+    TOKENIZER,
+    TORCH_FILES,
+    Description,
+    Encoder,
+    OnProgress,
+    Runtime,
+    files_in,
+    open_encoder,
+    silent,
+)
+from sentinel_sql.monitor.encoders.source import content_hash, find, longest
+from sentinel_sql.monitor.encoders.text import Text, TextReading
+from sentinel_sql.monitor.encoders.tokens import Cutter
+from sentinel_sql.monitor.encoders.training import Examples, Recipe, train
+from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
+from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.trajectory.record import AskedQuestion
+from sentinel_sql.trajectory.render import SCORING_TOKENS, TRAINING_TOKENS
+
+COMPARED = 64
+"""Snapshots on which a graph's scores are compared with torch's."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedEncoderHead:
+    """One logit of a trained encoder; the two heads of a shared trunk hold the same encoder."""
+
+    encoder: Encoder
+    column: int
+    told: Mapping[str, Any]
+    on_progress: OnProgress = silent
+
+    def score(self, inputs: Sequence[Text]) -> Floats:
+        """Return the raw score in [0, 1] of each input."""
+        if not inputs:
+            return np.empty(0)
+        logits = self.encoder.vectors(inputs, self.on_progress)[:, self.column]
+        return np.asarray(1.0 / (1.0 + np.exp(-logits)))
+
+    def arrays(self) -> Arrays:
+        """Return which logit is meant."""
+        return {"column": np.array([self.column])}
+
+    def files(self) -> Mapping[str, Path]:
+        """Return configuration, weights and tokenizer, or the graph and the tokenizer."""
+        return self.encoder.files
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return how training went, and how far a graph's scores are from torch's."""
+        return self.told
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EncoderHead:
+    """Settings of the encoder head.
+
+    Attributes:
+        encoder: a local folder, or a name of the model hub; ModernBERT-base is the paper's.
+        shared_trunk: both heads of a monitor are logits of one encoder, so that a step costs one
+            pass instead of two (ours).
+        serve: by what a fitted head is run: `torch`, `onnx`, or `onnx-int8`, which rounds the
+            weights to eight bits. Calibration and thresholds are found with what is served.
+        training_tokens: newest tokens that are read in training (paper: 2,048).
+        scoring_tokens: newest tokens that are read in scoring (paper: 4,096). Both are cut to
+            what the encoder can read.
+        epochs, batch, learning_rate: of training; what the paper doesn't tell is ours.
+        patience: looks without a smaller loss until training stops, two an epoch.
+        work: a folder in which a fit that was stopped goes on, and a finished one is found
+            again; None: fitting starts anew each time.
+        on_progress: is told what is done.
+    """
+
+    encoder: str = "answerdotai/ModernBERT-base"
+    shared_trunk: bool = False
+    serve: Runtime = "torch"
+    training_tokens: int = TRAINING_TOKENS
+    scoring_tokens: int = SCORING_TOKENS
+    epochs: int = 3
+    batch: int = 8
+    learning_rate: float = 3e-5
+    patience: int = 2
+    work: Path | None = field(default=None, compare=False, metadata={"saved": False})
+    on_progress: OnProgress = field(default=silent, compare=False, metadata={"saved": False})
+    name: str = "encoder"
+
+    def read(self, question: AskedQuestion, surroundings: Surroundings) -> TextReading:  # noqa: ARG002
+        """Start reading a run; the database doesn't matter to it."""
+        return TextReading(question)
+
+    def fit(
+        self, inputs: Sequence[Text], targets: Bools, *, groups: Ints, seed: int
+    ) -> FittedEncoderHead:
+        """Fine-tune one encoder; the classes weigh the same however rare one is.
+
+        Raises:
+            InputError: the encoder can't be found or loaded, or a setting makes no sense.
+            MissingExtraError: the extra `encoders` isn't installed.
+            CannotFitError: training went astray.
+        """
+        return self._fit(inputs, targets.astype(np.float64)[:, np.newaxis], groups, seed)[0]
+
+    def fit_jointly(
+        self,
+        inputs: Sequence[Text],
+        targets: Sequence[Bools],
+        trained_on: Sequence[Bools],
+        *,
+        groups: Ints,
+        seed: int,
+    ) -> Sequence[FittedEncoderHead]:
+        """Fit one encoder for all tasks with `shared_trunk`, else one for each.
+
+        Raises:
+            Error: as `fit`.
+        """
+        if self.shared_trunk:
+            columns = [
+                np.where(on, its, np.nan) for its, on in zip(targets, trained_on, strict=True)
+            ]
+            used = np.logical_or.reduce(trained_on)
+            kept = [text for text, on in zip(inputs, used, strict=True) if on]
+            return self._fit(kept, np.column_stack(columns)[used], groups[used], seed)
+        return [
+            self.fit(
+                [text for text, kept in zip(inputs, on, strict=True) if kept],
+                its[on],
+                groups=groups[on],
+                seed=seed,
+            )
+            for its, on in zip(targets, trained_on, strict=True)
+        ]
+
+    def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedEncoderHead:
+        """Make a fitted head of what `arrays` and `files` of a fitted one gave."""
+        column = int(arrays["column"][0])
+        return FittedEncoderHead(encoder=open_encoder(files), column=column, told={})
+
+    def _fit(
+        self, texts: Sequence[Text], targets: Floats, groups: Ints, seed: int
+    ) -> Sequence[FittedEncoderHead]:
+        self._check()
+        imported("transformers", FITTING)
+        source = find(self.encoder)
+        most = longest(source)
+        recipe = Recipe(
+            epochs=self.epochs,
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+            patience=self.patience,
+            seed=seed,
+        )
+        key = self._key(source, texts, targets, groups, recipe)
+        if self.work is None:
+            folder = Path(tempfile.mkdtemp(prefix="sentinel-"))
+        else:
+            folder = self.work / key[:32]
+            self.work.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+        cutter = Cutter(source / TOKENIZER)
+        limit = min(self.training_tokens, most)
+        examples = Examples(
+            rows=[cutter.ids(text, limit) for text in texts], targets=targets, groups=groups
+        )
+        told = dict(train(source, examples, recipe, folder, self.on_progress))
+        told["encoder_sha256"] = content_hash(source)
+        limit = min(self.scoring_tokens, most)
+        Description(runtime="torch", output="logits", limit=limit).write(folder / "model")
+        model = files_in(folder / "model")
+        encoder = Encoder({name: model[name] for name in TORCH_FILES})
+        if self.serve != "torch":
+            graph = folder / self.serve
+            export(folder / "model", graph, runtime=self.serve, output="logits", limit=limit)
+            served = Encoder(files_in(graph))
+            told["drift"] = drift(encoder, served, texts)
+            encoder = served
+        if self.work is None:
+            encoder.remove_at_end(folder)
+        return [
+            FittedEncoderHead(
+                encoder=encoder, column=column, told=told, on_progress=self.on_progress
+            )
+            for column in range(targets.shape[1])
+        ]
+
+    def _check(self) -> None:
+        if self.serve not in RUNTIMES:
+            raise InputError(f"a head can't be served by {self.serve!r}: {', '.join(RUNTIMES)}")
+        for name in ("training_tokens", "scoring_tokens"):
+            if getattr(self, name) < 16:
+                raise InputError(f"{name} is {getattr(self, name)}: 16 is the least")
+        for name in ("epochs", "batch", "learning_rate", "patience"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} of an encoder must be above 0")
+
+    def _key(
+        self, source: Path, texts: Sequence[Text], targets: Floats, groups: Ints, recipe: Recipe
+    ) -> str:
+        """Name a fit by all that it depends on, so that it is found again and never mistaken."""
+        told = {
+            "encoder": content_hash(source),
+            "tokens": self.training_tokens,
+            "recipe": asdict(recipe),
+            "versions": [version(name) for name in ("sentinel-sql", "torch", "transformers")],
+        }
+        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+        for text in texts:
+            digest.update(text.digest)
+        digest.update(np.ascontiguousarray(targets).tobytes())
+        digest.update(np.ascontiguousarray(groups).tobytes())
+        return digest.hexdigest()
+
+
+def drift(reference: Encoder, served: Encoder, texts: Sequence[Text]) -> dict[str, Any]:
+    """Say how far the scores of an exported encoder are from torch's, on evenly spread texts."""
+    at = np.unique(np.linspace(0, len(texts) - 1, COMPARED).astype(int))
+    some = [texts[number] for number in at]
+    one, other = (1.0 / (1.0 + np.exp(-its.vectors(some))) for its in (reference, served))
+    apart = np.abs(one - other)
+    return {
+        "snapshots": len(some),
+        "largest": float(apart.max()),
+        "mean": float(apart.mean()),
+    }

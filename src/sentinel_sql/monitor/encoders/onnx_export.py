@@ -1,0 +1,104 @@
+"""Exports an encoder to an ONNX graph, in single precision or with dynamic int8 weights."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.encoders.extras import FITTING, imported, torch
+from sentinel_sql.monitor.encoders.onnx_run import INPUT, OUTPUT
+from sentinel_sql.monitor.encoders.run import (
+    ONNX,
+    TOKENIZER,
+    Description,
+    Output,
+    Runtime,
+)
+from sentinel_sql.monitor.encoders.torch_run import load_classifier, load_frozen, masked_mean
+
+LARGEST = 2_000_000_000
+"""Bytes: a protocol buffer holds no more than 2 GiB."""
+
+OPSET = 17
+
+
+def export(source: Path, target: Path, *, runtime: Runtime, output: Output, limit: int) -> None:
+    """Write the encoder of one folder as an ONNX graph into another, whole or not at all.
+
+    Weights of int8 are quantized per channel: with one scale a tensor the vectors of real
+    encoders come out visibly wrong.
+
+    Args:
+        source: `config.json`, `model.safetensors`, `tokenizer.json`.
+        target: made anew.
+        runtime: `onnx` or `onnx-int8`.
+        output: as `Description.output`.
+        limit: tokens that are read at most.
+
+    Raises:
+        InputError: the encoder is too large for a graph.
+        MissingExtraError: the extra `encoders` isn't installed.
+    """
+    imported("onnx", FITTING)
+    model = (load_classifier(source) if output == "logits" else load_frozen(source)).eval()
+    if sum(weight.numel() for weight in model.parameters()) * 4 > LARGEST:
+        raise InputError(
+            f"the encoder in {source} is too large for an ONNX graph (2 GB): serve it by torch"
+        )
+    draft = target.with_name(f".{target.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700, parents=True)
+    whole = draft / ("whole.onnx" if runtime == "onnx-int8" else ONNX)
+    _write(model, whole, output)
+    if runtime == "onnx-int8":
+        _quantize(whole, draft / ONNX)
+        whole.unlink()
+    shutil.copyfile(source / TOKENIZER, draft / TOKENIZER)
+    Description(runtime=runtime, output=output, limit=limit).write(draft)
+    shutil.rmtree(target, ignore_errors=True)
+    os.replace(draft, target)
+
+
+def _write(model: Any, path: Path, output: Output) -> None:
+    library = torch()
+
+    class Graph(library.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, ids: Any) -> Any:
+            mask = library.ones_like(ids)  # one text, unpadded
+            told = self.model(input_ids=ids, attention_mask=mask)
+            return masked_mean(told.last_hidden_state, mask) if output == "mean" else told.logits
+
+    example = library.arange(1, 41).reshape(1, 40) % int(model.config.vocab_size)
+    with warnings.catch_warnings(), library.inference_mode():
+        warnings.simplefilter("ignore")  # of tracing, which parity tests judge better
+        library.onnx.export(
+            Graph().eval(),
+            (example,),
+            str(path),
+            input_names=[INPUT],
+            output_names=[OUTPUT],
+            dynamic_axes={INPUT: {1: "tokens"}},
+            opset_version=OPSET,
+            dynamo=False,  # the exporter that keeps the length free for every family tried
+        )
+
+
+def _quantize(source: Path, target: Path) -> None:
+    library = import_module("onnxruntime.quantization")
+    logging.disable(logging.WARNING)  # it recommends a preparation that needs fixed shapes
+    try:
+        library.quantize_dynamic(
+            str(source), str(target), per_channel=True, weight_type=library.QuantType.QInt8
+        )
+    finally:
+        logging.disable(logging.NOTSET)

@@ -1,0 +1,56 @@
+"""An encoder run by onnxruntime: no torch and no transformers where a monitor serves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.encoders.extras import onnxruntime
+from sentinel_sql.monitor.encoders.tokens import Ids
+from sentinel_sql.monitor.head import Floats
+
+INPUT, OUTPUT = "ids", "vector"
+
+
+class OnnxNetwork:
+    """A graph that takes the ids of one text, unpadded, and gives its vector.
+
+    Never several at once: dynamic int8 measures one scale for all that it is given, so that
+    neighbours would change a score.
+
+    Args:
+        path: a `model.onnx` that `onnx_export` wrote.
+
+    Raises:
+        InputError: the file can't be loaded.
+        MissingExtraError: onnxruntime isn't installed.
+    """
+
+    at_once = 1
+
+    def __init__(self, path: Path) -> None:
+        library = onnxruntime()
+        options: Any = library.SessionOptions()
+        options.log_severity_level = 3
+        try:
+            self._session: Any = library.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # the library has many kinds of its own
+            raise InputError(
+                f"{path} can't be loaded: {' '.join(str(error).split())[:200]}"
+            ) from error
+
+    def vectors(self, rows: Sequence[Ids]) -> Floats:
+        """Return one vector a row, shape (len(rows), width)."""
+        return np.array(
+            [
+                self._session.run([OUTPUT], {INPUT: row[np.newaxis].astype(np.int64)})[0][0]
+                for row in rows
+            ],
+            np.float64,
+        )

@@ -1,0 +1,114 @@
+"""An encoder run by torch, on a GPU where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sentinel_sql.errors import InputError, SentinelError
+from sentinel_sql.monitor.encoders.extras import torch, transformers
+from sentinel_sql.monitor.encoders.source import offline
+from sentinel_sql.monitor.encoders.tokens import Ids, padded
+from sentinel_sql.monitor.head import Floats
+
+
+class TorchNetwork:
+    """Weights in torch.
+
+    On a CPU each text runs alone, unpadded, so that it gives equal bits whatever its neighbours;
+    on a GPU, texts of like length run together.
+
+    Args:
+        folder: `config.json` and `model.safetensors`.
+        output: `logits` of a sequence classifier, or the `mean` of the last token vectors.
+
+    Raises:
+        InputError: the folder can't be loaded.
+        MissingExtraError: the extra `encoders` isn't installed.
+    """
+
+    def __init__(self, folder: Path, *, output: str) -> None:
+        self._torch = torch()
+        self._device = self._torch.device("cuda" if self._torch.cuda.is_available() else "cpu")
+        self._mean = output == "mean"
+        loaded = load_classifier(folder) if output == "logits" else load_frozen(folder)
+        self.model = loaded.eval().to(self._device)
+        self._filler = filler(self.model)
+
+    @property
+    def at_once(self) -> int:
+        """How many rows are worth giving at a time."""
+        return 1 if self._device.type == "cpu" else 32
+
+    def vectors(self, rows: Sequence[Ids]) -> Floats:
+        """Return one vector a row, shape (len(rows), width)."""
+        if not rows:
+            return np.empty((0, 0))
+        ids, mask = (
+            self._torch.from_numpy(array).to(self._device) for array in padded(rows, self._filler)
+        )
+        with self._torch.inference_mode():
+            try:
+                told = self.model(input_ids=ids, attention_mask=mask)
+            except self._torch.OutOfMemoryError as error:
+                raise SentinelError(
+                    "the encoder ran out of memory while scoring: lower its scoring tokens"
+                ) from error
+            vectors = masked_mean(told.last_hidden_state, mask) if self._mean else told.logits
+        return np.asarray(vectors.float().cpu().numpy(), np.float64)
+
+
+def load_classifier(folder: Path, *, tasks: int | None = None) -> Any:
+    """Load a sequence classifier in single precision; with `tasks`, one with as many logits.
+
+    Raises:
+        InputError: the folder can't be loaded.
+    """
+    settings: dict[str, Any] = {}
+    if tasks is not None:
+        settings = {
+            "num_labels": tasks,
+            "problem_type": "multi_label_classification",
+            "ignore_mismatched_sizes": True,  # another classifier's last layer is left out
+        }
+    return _loaded(transformers().AutoModelForSequenceClassification, folder, settings)
+
+
+def load_frozen(folder: Path) -> Any:
+    """Load an encoder without a head, in single precision.
+
+    Raises:
+        InputError: the folder can't be loaded.
+    """
+    return _loaded(transformers().AutoModel, folder, {})
+
+
+def filler(model: Any) -> int:
+    """Return the padding token of a model, masked wherever it stands."""
+    told = model.config.pad_token_id
+    return 0 if told is None else int(told)
+
+
+def masked_mean(hidden: Any, mask: Any) -> Any:
+    """Return the mean over the tokens that aren't padding, (rows, tokens, d) → (rows, d)."""
+    weights = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * weights).sum(1) / weights.sum(1)
+
+
+def _loaded(kind: Any, folder: Path, settings: dict[str, Any]) -> Any:
+    try:
+        with offline():
+            return kind.from_pretrained(
+                str(folder),
+                local_files_only=True,
+                use_safetensors=True,
+                dtype=torch().float32,
+                **settings,
+            )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise InputError(
+            f"the encoder in {folder} can't be loaded: {' '.join(str(error).split())[:200]}"
+        ) from error

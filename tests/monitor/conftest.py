@@ -1,0 +1,27 @@
+"""The small encoder that several modules of this room's tests start from, made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from run_cases import planted_store
+from tiny_encoder import make_encoder
+
+
+@pytest.fixture(scope="session")
+def planted_texts() -> list[str]:
+    from sentinel_sql.trajectory.render import render
+
+    made, _, _ = planted_store(180, seed=5)
+    return [render(run.prefix(len(run.steps))) for run in made]
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(planted_texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three layers, 512 tokens, untrained; tests that need it skip where the extra is missing."""
+    for name in ("torch", "transformers", "accelerate", "onnx", "onnxruntime"):
+        pytest.importorskip(name, reason="needs the extra `encoders`")
+    folder = tmp_path_factory.mktemp("encoder")
+    return make_encoder(folder, planted_texts, layers=3, width=32, longest=512)
