@@ -31,11 +31,11 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """One column: its name, what it means and whether it holds numbers."""
+    """One column: its name, what it means, and whether its cells have intervals beside them."""
 
     name: str
     meaning: str
-    number: bool
+    spanned: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +52,21 @@ class PageTable:
     file: str
 
 
-def page_table(name: str, table: Table, file: str, *, most: int = MOST_ROWS) -> PageTable:
+def page_table(
+    name: str,
+    table: Table,
+    file: str,
+    *,
+    paper: Sequence[bool] = (),
+    most: int = MOST_ROWS,
+) -> PageTable:
     """Lay a table out.
 
     Args:
         name: of the table.
         table: as it was read.
         file: the CSV, relative to the page.
+        paper: which rows are the paper's; none if empty.
         most: rows to show.
     """
     names = {column.column for column in table.columns}
@@ -76,12 +84,12 @@ def page_table(name: str, table: Table, file: str, *, most: int = MOST_ROWS) -> 
             Heading(
                 name=heading(column.column),
                 meaning=_meaning(column),
-                number=column.type in ("integer", "number"),
+                spanned=f"{column.column}_low" in names,
             )
             for column in shown
         ),
         rows=tuple(_row(row, shown, names) for row in rows),
-        paper=tuple(row.get("source") == "paper" for row in rows),
+        paper=tuple(paper[: len(rows)]) or (False,) * len(rows),
         left_out=len(table.rows) - len(rows),
         file=file,
     )

@@ -42,12 +42,14 @@ class Drawn:
 
     Attributes:
         title: what it shows.
-        alt: what is to be seen on it, in words and numbers.
+        caption: how to read it.
+        alt: what is to be seen on it, in words and numbers, for whom can't see it.
         svg, png: the files' contents, on white.
         inline: the SVG for a page, following the page's colours.
     """
 
     title: str
+    caption: str
     alt: str
     svg: bytes
     png: bytes
@@ -89,6 +91,7 @@ def _style() -> Iterator[None]:
 
 def drawn(
     title: str,
+    caption: str,
     alt: str,
     paint: Callable[[Any], None],
     *,
@@ -101,6 +104,7 @@ def drawn(
 
     Args:
         title: what it shows.
+        caption: how to read it.
         alt: what is to be seen on it.
         paint: draws on one `Axes`, or on an array of them where there are several panels.
         name: unique on the page.
@@ -120,7 +124,14 @@ def drawn(
         paint(figure.subplots(*panels, sharex=shared))
         svg = _saved(figure, "svg")
         png = _saved(figure, "png")
-    return Drawn(title=title, alt=alt, svg=svg, png=png, inline=_inline(svg, name, title, alt))
+    return Drawn(
+        title=title,
+        caption=caption,
+        alt=alt,
+        svg=svg,
+        png=png,
+        inline=_inline(svg, name, title, alt),
+    )
 
 
 def direct_label(axes: Axes, x: float, y: float, text: str, colour: str) -> None:

@@ -81,6 +81,7 @@ def stakes(tables: Tables, name: str) -> Drawn | None:
     )
     return drawn(
         "What the guarded agent earns as a wrong answer costs ever more",
+        "Where the solid line is above the dashed one, answering pays. Shaded: 95 % intervals.",
         f"Upper panel, mean earnings a question: {told}. Lower panel: share of questions answered "
         f"and share of answers right. The shaded bands are 95 % intervals.",
         paint,
@@ -124,6 +125,7 @@ def ladder(tables: Tables, name: str) -> Drawn | None:
     )
     return drawn(
         "System ladder: what each check adds",
+        "Dot: mean earnings a question; bar: 95 % interval; dashed: never answering.",
         f"Mean earnings a question with 95 % intervals. {told}. Dashed: never answering.",
         paint,
         name=name,
@@ -175,6 +177,7 @@ def risk_coverage(tables: Tables, name: str) -> Drawn | None:
     told = told or "Chow's rule delivers nothing"
     return drawn(
         "Risk and coverage, with the points where Chow's rule stands",
+        "The lower the line, the fewer wrong answers among those shown. ◆: the delivery bar at λ.",
         f"One curve for each of: {', '.join(names)}. {told}.",
         paint,
         name=name,
@@ -238,6 +241,7 @@ def reliability(tables: Tables, name: str) -> Drawn | None:
     )
     return drawn(
         "Reliability diagram: do the confidences mean what they say?",
+        "The bigger the mark, the more answers; vertical bars: 95 % intervals.",
         f"Ten bins of confidence against the share right, calibrated: {told}.",
         paint,
         name=name,
@@ -272,6 +276,7 @@ def by_step(tables: Tables, name: str) -> Drawn | None:
     told = "; ".join(f"{row['head']} at t = {row['t']}: {row['auroc']:.2f}" for row in rows)
     return drawn(
         "How early the heads know",
+        "Dotted: chance. Shaded: 95 % intervals. Later t hold the longer runs only.",
         f"AUROC on the prefix of t steps, 0.5 is chance: {told}. Bands are 95 % intervals.",
         paint,
         name=name,
@@ -305,6 +310,7 @@ def step_economics(tables: Tables, name: str) -> Drawn | None:
     )
     return drawn(
         "What unanswerable questions cost the agent alone",
+        "Means a run; thin lines: 95 % intervals.",
         f"Means a run with 95 % intervals. {told}.",
         paint,
         name=name,

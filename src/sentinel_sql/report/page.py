@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sentinel_sql.evaluation.tables import Table
+from sentinel_sql.report.across import FOLDER, with_paper
 from sentinel_sql.report.agents import ReportedAgent
 from sentinel_sql.report.cells import PageTable, page_table
 from sentinel_sql.report.drawing import Drawn
@@ -43,6 +44,7 @@ def report_page(
     runs: Runs,
     *,
     across: Mapping[str, Table],
+    apart: str | None,
     across_figures: Sequence[Drawn],
 ) -> str:
     """Return the page.
@@ -52,6 +54,7 @@ def report_page(
         figures: by the agent's index and the figure's name.
         runs: the sample.
         across: tables over all agents.
+        apart: why there are none.
         across_figures: figures over all agents.
 
     Raises:
@@ -86,9 +89,8 @@ def report_page(
         runs_known=bool(runs.views) and known,
         runs_words=runs.words,
         runs_absent=None if runs.views else runs.words,
-        across=[
-            page_table(name, table, f"tables/across/{name}.csv") for name, table in across.items()
-        ],
+        across=[_side_by_side(name, table, across.get("paper")) for name, table in across.items()],
+        apart=apart,
         across_figures=across_figures,
         sections=[_section(section, agents, figures) for section in (*SECTIONS, *_rest(agents))],
         dictionary=list(dictionary.items()),
@@ -111,6 +113,13 @@ def _ticks(levels: Sequence[float]) -> list[dict[str, Any]]:
     ]
 
 
+def _side_by_side(name: str, table: Table, paper: Table | None) -> PageTable:
+    merged, theirs = with_paper(name, table, paper)
+    if name == "paper":
+        theirs = (True,) * len(merged.rows)
+    return page_table(name, merged, f"{FOLDER}/tables/{name}.csv", paper=theirs)
+
+
 def _section(
     section: Section, agents: Sequence[ReportedAgent], figures: Mapping[tuple[int, str], Drawn]
 ) -> dict[str, Any]:
@@ -125,7 +134,7 @@ def _section(
                 figure=figure,
                 unsaid="No figure: there is nothing here that could be drawn." if unsaid else None,
                 tables=[
-                    page_table(name, agent.tables[name], f"tables/{agent.slug}/{name}.csv")
+                    page_table(name, agent.tables[name], f"{agent.slug}/tables/{name}.csv")
                     for name in there
                 ],
                 absent=None

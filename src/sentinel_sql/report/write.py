@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.tables import FOLDER as TABLES
+from sentinel_sql.report.across import FOLDER, agents_figure, write_across
 from sentinel_sql.report.agents import ReportedAgent, read_agents, read_views
 from sentinel_sql.report.drawing import Drawn
 from sentinel_sql.report.figures import FIGURES
@@ -69,9 +70,20 @@ def write_report(
         (out / "figures").mkdir(exist_ok=True)
         figures = _figures(agents, out / "figures", on_progress)
         for agent in agents:
-            _copy(agent.folder / TABLES, out / TABLES / agent.slug)
+            _copy(agent.folder / TABLES, out / agent.slug / TABLES)
+        side_by_side, apart = write_across(agents, out)
+        overview = agents_figure(side_by_side)
+        if overview is not None:
+            save(overview, out / "figures" / FOLDER)
         shown = _runs(agents) if runs else Runs(views=(), words=NO_RUNS)
-        page = report_page(agents, figures, shown, across={}, across_figures=())
+        page = report_page(
+            agents,
+            figures,
+            shown,
+            across=side_by_side,
+            apart=apart,
+            across_figures=[overview] if overview else [],
+        )
         write_whole(out / PAGE, page)
     except OSError as error:
         raise InputError(
@@ -81,7 +93,7 @@ def write_report(
         page=out / PAGE,
         agents=tuple(agent.name for agent in agents),
         runs=len(shown.views),
-        figures=len(figures),
+        figures=len(figures) + (overview is not None),
         bytes=len(page.encode()),
     )
 
@@ -116,6 +128,7 @@ def save(figure: Drawn, path: Path) -> None:
 def _copy(tables: Path, target: Path) -> None:
     if target.exists():
         shutil.rmtree(target)
+    target.parent.mkdir(exist_ok=True)
     shutil.copytree(tables, target)
 
 
