@@ -10,7 +10,8 @@
     │   └── MissingExtraError                 a part that an optional dependency brings
     ├── DatabaseError                 exit 3  a database can't be opened or read
     ├── EndpointError                 exit 4  a model endpoint is down, refuses or answers nonsense
-    └── CannotFitError                exit 5  too little or one-sided data to fit a monitor honestly
+    ├── CannotFitError                exit 5  too little or one-sided data to fit a monitor honestly
+    └── LeakageError                  exit 6  something is given away that no figure may rest on
 
 A message is one line: what is wrong, with which thing, and what to do. It never quotes a row
 of data. Exit code 0 is success and 130 an interruption by the user; nothing collected is lost.
@@ -81,3 +82,9 @@ class CannotFitError(SentinelError):
     """The data are too few or one-sided for an honest monitor."""
 
     exit_code = 5
+
+
+class LeakageError(SentinelError):
+    """A leakage control doesn't hold: labels are seen through, or a run stands on two sides."""
+
+    exit_code = 6

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.options import DatabasePath, LabelsFile, Store
+from sentinel_sql.cli.options import DatabasePath, LabelsFile, PoolsFile, Store
 from sentinel_sql.cli.output import AsJson, emit, facts, progress
 
 if TYPE_CHECKING:
@@ -181,6 +181,59 @@ def disagreement(
             reasons_table(exhibits["disagreement_reasons"].to_json()),
         ],
     )
+
+
+@app.command(
+    epilog="Example: sentinel audit leakage runs/qwen --pools pools.json --labels labels.jsonl "
+    "--out evaluation/"
+)
+def leakage(
+    store: Store,
+    pools: PoolsFile,
+    labels: LabelsFile,
+    head: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HEAD",
+            help="Also shuffle the labels under this head's own training, such as linear; slow.",
+        ),
+    ] = None,
+    permutations: Annotated[
+        int, typer.Option(min=20, help="How often each control shuffles the labels.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(help="Of folds, readers and shuffles.")] = 42,
+    out: TablesOut = None,
+    as_json: AsJson = False,
+) -> None:
+    """See whether anything is given away: plain readers, shuffled labels, copies across splits.
+
+    Ranks runs of the train and calibration pools; of held-out runs only hashes are compared.
+    Fails with code 6 where a control on shuffled labels beats chance, or where a transcript
+    stands on two sides of a split.
+    """
+    from sentinel_sql.errors import LeakageError
+    from sentinel_sql.labels.file import read_labels
+    from sentinel_sql.pipeline.leakage import leakage_battery
+    from sentinel_sql.questions.pools import Pools
+    from sentinel_sql.report.leakage_tables import leakage_tables
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    header, labelled = read_labels(labels)
+    with progress("controls") as advance:
+        made = leakage_battery(
+            read_trajectories(store),
+            Pools.read(pools),
+            labelled,
+            header,
+            head=head,
+            permutations=permutations,
+            seed=seed,
+            on_progress=advance,
+        )
+    document = {"faults": list(made.faults), **_kept(out, made.exhibits)}
+    emit(document, as_json=as_json, tables=lambda: leakage_tables(document["exhibits"]))
+    if made.faults:
+        raise LeakageError("; ".join(made.faults))
 
 
 def _kept(out: Path | None, exhibits: Mapping[str, Exhibit[Any]]) -> dict[str, Any]:

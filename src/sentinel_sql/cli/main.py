@@ -32,7 +32,8 @@ from sentinel_sql.errors import SentinelError
 
 EXIT_CODES = (
     "Exit codes: 0 success · 1 another failure · 2 an option, file or record can't be used · "
-    "3 the database · 4 the model endpoint · 5 too little data to fit · 130 interrupted."
+    "3 the database · 4 the model endpoint · 5 too little data to fit · "
+    "6 a leakage control fails · 130 interrupted."
 )
 
 _INTERRUPTED = "interrupted; what was collected is kept"

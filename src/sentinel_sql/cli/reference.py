@@ -13,7 +13,7 @@ from sentinel_sql.cli.main import app
 VERBS = (
     *(("demo",), ("ask",), ("hospital",)),
     *(("questions", "check"), ("questions", "pools")),
-    *(("audit", "export"), ("audit", "score"), ("audit", "disagreement")),
+    *(("audit", "export"), ("audit", "score"), ("audit", "disagreement"), ("audit", "leakage")),
     *(
         (name,)
         for name in ("collect", "import", "probe", "label", "fit", "evaluate", "report", "show")

@@ -1,0 +1,376 @@
+"""The leakage battery over a store: reads runs, cross-fits plain readers, checks the splits.
+
+Runs of train and calibration alone are ranked. Of held-out runs only the hashes of their texts
+are compared, so that nothing of that pool is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
+from sentinel_sql.errors import CannotFitError, InputError, LabelsError, StoreError
+from sentinel_sql.evaluation.bootstrap import Resampling
+from sentinel_sql.evaluation.exhibit import Exhibit
+from sentinel_sql.evaluation.leakage import (
+    FEWEST_PERMUTATIONS,
+    ControlRow,
+    ReaderRow,
+    Task,
+    copies,
+    faults,
+    leakage_exhibits,
+    reader_row,
+    shuffled_control,
+)
+from sentinel_sql.labels.record import Label, LabelsHeader
+from sentinel_sql.monitor import crossfit
+from sentinel_sql.monitor.bundle import HEADS
+from sentinel_sql.monitor.grounding import keys_of
+from sentinel_sql.monitor.snapshots import ReadRun, read_run
+from sentinel_sql.monitor.snapshots import Task as Learned
+from sentinel_sql.monitor.telemetry import TelemetryState
+from sentinel_sql.pipeline.scoring import label_of
+from sentinel_sql.questions.pools import Pools
+from sentinel_sql.trajectory.record import Trajectory
+from sentinel_sql.trajectory.render import render
+
+FEWEST = 5
+"""Runs of each class without which a task isn't fitted (as in `pipeline.fit`)."""
+
+TELEMETRY: Mapping[str, tuple[str, int]] = {
+    "mean token entropy": ("ent_mean", -1),
+    "highest token entropy": ("ent_max", -1),
+    "mean log-probability": ("lp_mean", 1),
+    "lowest log-probability": ("lp_min", 1),
+}
+"""Signals without training, and whether a higher one speaks for (1) or against (−1) the answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Battery:
+    """What was found, and what doesn't hold, in words; no fault where all does."""
+
+    exhibits: Mapping[str, Exhibit[Any]]
+    faults: tuple[str, ...]
+
+
+def leakage_battery(
+    trajectories: Iterable[Trajectory],
+    pools: Pools,
+    labels: Mapping[str, Label],
+    header: LabelsHeader,
+    *,
+    head: str | None = None,
+    permutations: int = FEWEST_PERMUTATIONS,
+    seed: int = 42,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Battery:
+    """Run the battery on the runs of one agent.
+
+    Args:
+        trajectories: the store's runs.
+        pools: the manifest.
+        labels: by run id; runs without one, and answers without a verdict, aren't ranked.
+        header: of the labels file.
+        head: the kind of head whose own training is controlled, too, a name of `HEADS`; that
+            is as many cross-fits as permutations, for each task.
+        permutations: of the labels, in each control; at least 20.
+        seed: of folds, readers and shuffles.
+        on_progress: told (steps done, steps in all).
+
+    Raises:
+        InputError: an unknown head, or too few permutations.
+        LabelsError: no run has a label, or labels are of other runs.
+        StoreError: a run that contradicts itself, or no run at all.
+        PoolsError: a run whose question the manifest doesn't know.
+    """
+    if head is not None and head not in HEADS:
+        raise InputError(f"there is no head called {head!r}: choose one of {', '.join(HEADS)}")
+    if permutations < FEWEST_PERMUTATIONS:
+        raise InputError(
+            f"{permutations} permutations say nothing of chance: give at least "
+            f"{FEWEST_PERMUTATIONS}"
+        )
+    read = _Read(pools=pools, labels=labels)
+    read.take(trajectories)
+    runs = read.runs
+    try:
+        folds = crossfit.assign_folds(
+            templates=read.templates,
+            strata=read.answerable + 2 * read.answered + 4 * read.correct,
+            needed=(),
+            seed=seed,
+        )
+    except CannotFitError:
+        folds = None
+    resampling = Resampling.over(read.templates)
+    tasks = read.tasks()
+    texts = {
+        "question's words (TF-IDF)": [run.question.text for run in runs],
+        "transcript's words (TF-IDF)": read.transcripts,
+    }
+    total = len(tasks) * (2 * len(texts) + (1 if head is None else 2))
+    done = 0
+    readers: list[ReaderRow] = []
+    controls: list[ControlRow] = []
+    inputs: list[ReadRun] = []
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        on_progress(done, total)
+
+    for task in tasks:
+        split = folds if _both_classes(task) else None
+        for name, words in texts.items():
+            reader = None if split is None else _WordReader.over(words, task.where, split, seed)
+            score = reader.scores(task.target) if reader else None
+            readers.append(reader_row(task, name, score, resampling, trained=True))
+            step()
+            controls.append(
+                shuffled_control(
+                    task,
+                    name,
+                    reader.scores if reader else None,
+                    permutations=permutations,
+                    seed=seed,
+                )
+            )
+            step()
+        readers += [
+            reader_row(task, name, score, resampling, trained=False)
+            for name, score in read.signals(task).items()
+        ]
+        step()
+        if head is None:
+            continue
+        kind = HEADS[head]
+        if split is not None and not inputs:
+            keys = keys_of(header.schema if header.schema.tables else None)
+            inputs = [read_run(run, head=kind, keys=keys, clock=header.clock) for run in runs]
+        controls.append(
+            shuffled_control(
+                task,
+                f"the {head} head's own training",
+                None
+                if split is None
+                else _head_loop(kind, inputs, task, read.templates, split, seed),
+                permutations=permutations,
+                seed=seed,
+            )
+        )
+        step()
+    copied = (
+        *(
+            ()
+            if folds is None
+            else (
+                copies(
+                    "transcripts",
+                    "folds",
+                    [_hash(text) for text in read.transcripts],
+                    [str(fold) for fold in folds.tolist()],
+                    must_hold=True,
+                ),
+            )
+        ),
+        copies("transcripts", "pools", read.all_transcripts, read.all_pools, must_hold=True),
+        copies("questions", "pools", read.all_questions, read.all_pools, must_hold=False),
+    )
+    return Battery(
+        exhibits=leakage_exhibits(readers, controls, copied), faults=faults(controls, copied)
+    )
+
+
+class _Read:
+    """The runs of a store as the battery needs them."""
+
+    def __init__(self, *, pools: Pools, labels: Mapping[str, Label]) -> None:
+        self._pools = pools
+        self._labels = labels
+        self.runs: list[Trajectory] = []
+        self.templates: list[str] = []
+        self.transcripts: list[str] = []
+        self.all_transcripts: list[str] = []
+        self.all_questions: list[str] = []
+        self.all_pools: list[str] = []
+        self._found: list[Label] = []
+
+    def take(self, trajectories: Iterable[Trajectory]) -> None:
+        agents: set[str] = set()
+        unlabelled = 0
+        for run in trajectories:
+            name = run.question.id
+            agents.add(run.agent.fingerprint)
+            pool = self._pools.pool_of(name)
+            transcript = render(run.prefix(len(run.steps)))
+            self.all_transcripts.append(_hash(transcript))
+            self.all_questions.append(_hash(" ".join(run.question.text.casefold().split())))
+            self.all_pools.append(pool)
+            if pool == "heldout":
+                continue
+            label = self._labels.get(name)
+            if label is None or label.without_verdict:
+                unlabelled += 1
+                continue
+            self._found.append(label_of(run, self._labels))
+            self.runs.append(run)
+            self.templates.append(self._pools.template_of(name))
+            self.transcripts.append(transcript)
+        if len(agents) > 1:
+            raise StoreError(
+                f"the store holds runs of {len(agents)} agents: audit the runs of one at a time"
+            )
+        if not agents:
+            raise StoreError("the store holds no run: collect or import some first")
+        if not self.runs:
+            raise LabelsError(
+                f"none of the {unlabelled} runs of the train and calibration pools has a label: "
+                "label the store with `sentinel label`"
+            )
+
+    @property
+    def answerable(self) -> Bools:
+        return np.array([label.answerable for label in self._found], np.bool_)
+
+    @property
+    def answered(self) -> Bools:
+        return np.array([label.outcome == "answered" for label in self._found], np.bool_)
+
+    @property
+    def correct(self) -> Bools:
+        return np.array([label.correct is True for label in self._found], np.bool_)
+
+    @property
+    def clean(self) -> Bools:
+        rows = [bool(run.steps) and run.steps[-1].observation.kind == "rows" for run in self.runs]
+        return self.answered & np.array(rows, np.bool_)
+
+    def tasks(self) -> tuple[Task, ...]:
+        judged = self.answered & self.answerable
+        return (
+            Task(
+                name="answerability",
+                over="all runs",
+                target=self.answerable,
+                where=np.ones(len(self.runs), np.bool_),
+            ),
+            Task(
+                name="correctness",
+                over="answers to answerable questions",
+                target=self.correct,
+                where=judged,
+            ),
+            Task(
+                name="quiet failure",
+                over="clean answers to answerable questions",
+                target=self.correct,
+                where=judged & self.clean,
+            ),
+        )
+
+    def signals(self, task: Task) -> dict[str, Floats]:
+        """Return what ranks the runs of a task without training; NaN where a run tells nothing."""
+        values = [_telemetry(run) for run in self.runs]
+        found = {
+            name: sign * np.array([value[feature] for value in values], np.float64)
+            for name, (feature, sign) in TELEMETRY.items()
+        }
+        if task.name == "answerability":
+            abstained = np.array([label.outcome == "abstained" for label in self._found])
+            found["ending alone: abstained means unanswerable"] = (~abstained).astype(np.float64)
+        found["executed and not empty"] = self.clean.astype(np.float64)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WordReader:
+    """TF-IDF and logistic regression as the library has them, cross-fitted by template.
+
+    The words of a fold are counted once; only the labels change from one fit to the next.
+    """
+
+    runs: int
+    parts: Sequence[tuple[Ints, Ints, Any, Any]]
+    seed: int
+
+    @classmethod
+    def over(cls, texts: Sequence[str], where: Bools, folds: Ints, seed: int) -> _WordReader | None:
+        """Count the words; None where the texts of a fold hold no word."""
+        parts = []
+        for fold in np.unique(folds[where]):
+            fitted, held = np.flatnonzero(where & (folds != fold)), where & (folds == fold)
+            scored = np.flatnonzero(held)
+            if len(fitted) == 0:
+                continue
+            words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2))
+            try:
+                learned = words.fit_transform([texts[i] for i in fitted.tolist()])
+            except ValueError:
+                return None
+            asked = words.transform([texts[i] for i in scored.tolist()])
+            parts.append((fitted, scored, learned, asked))
+        return cls(runs=len(texts), parts=parts, seed=seed)
+
+    def scores(self, target: Bools) -> Floats:
+        """Return out-of-fold scores, shape (N,); NaN outside the task."""
+        scores = np.full(self.runs, np.nan)
+        for fitted, scored, learned, asked in self.parts:
+            if target[fitted].all() or not target[fitted].any():
+                scores[scored] = float(target[fitted][0])
+                continue
+            model = LogisticRegression(
+                class_weight="balanced", solver="liblinear", random_state=self.seed
+            )
+            model.fit(learned, target[fitted])
+            scores[scored] = model.predict_proba(asked)[:, 1]
+        return scores
+
+
+def _head_loop(
+    kind: Any,
+    inputs: Sequence[ReadRun],
+    task: Task,
+    templates: Sequence[str],
+    folds: Ints,
+    seed: int,
+) -> Callable[[Bools], Floats]:
+    """Return the fit of a head as `pipeline.fit` cross-fits it, from labels to terminal scores."""
+    last = np.cumsum([len(run.scoring) for run in inputs]) - 1
+
+    def refit(target: Bools) -> Floats:
+        (scores,) = crossfit.out_of_fold(
+            kind,
+            inputs,
+            (Learned(targets=target, trained_on=task.where),),
+            templates=templates,
+            folds=folds,
+            seed=seed,
+        )
+        return np.asarray(scores[last])
+
+    return refit
+
+
+def _telemetry(run: Trajectory) -> dict[str, float | None]:
+    state = TelemetryState()
+    for step in run.steps:
+        state.observe(step)
+    return state.values()
+
+
+def _both_classes(task: Task) -> bool:
+    positives = int((task.target & task.where).sum())
+    return min(positives, int(task.where.sum()) - positives) >= FEWEST
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

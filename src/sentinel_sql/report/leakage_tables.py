@@ -1,0 +1,82 @@
+"""The leakage battery on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+NOT_SAID = "–"
+
+Json = Mapping[str, Any]
+
+
+def leakage_tables(exhibits: Mapping[str, Json]) -> Iterator[RenderableType]:
+    """Yield the battery's tables, those of `evaluation.leakage.leakage_exhibits` as JSON."""
+    yield _readers(exhibits["leakage"])
+    yield Text()
+    yield _controls(exhibits["leakage_controls"])
+    yield Text()
+    yield _copies(exhibits["leakage_copies"])
+
+
+def _readers(exhibit: Json) -> Table:
+    table = _table(exhibit["title"], ("reader", "n", "AUROC", "95 % interval"))
+    task = None
+    for row in exhibit["rows"]:
+        if row["task"] != task:
+            task = row["task"]
+            table.add_section()
+            table.add_row(Text(f"{task}, {row['over']}", style="bold cyan"))
+        table.add_row(row["reader"], str(row["n"]), *_interval(row["auroc"]))
+    table.caption = "A head is worth what it adds to these."
+    return table
+
+
+def _controls(exhibit: Json) -> Table:
+    table = _table(exhibit["title"], ("task, reader", "AUROC", "of the shuffles", "at chance"))
+    for row in exhibit["rows"]:
+        table.add_row(f"{row['task']}, {row['reader']}", *_interval(row["auroc"]), _said(row))
+    return table
+
+
+def _copies(exhibit: Json) -> Table:
+    table = _table(
+        exhibit["title"], ("texts", "different", "repeated", "on two sides", "as it must")
+    )
+    for row in exhibit["rows"]:
+        counts = (str(row[name]) for name in ("texts", "repeated", "across"))
+        table.add_row(f"{row['what']}, between {row['split']}", *counts, _said(row))
+    return table
+
+
+def _said(row: Json) -> Text:
+    if row["holds"] is None:
+        return Text(NOT_SAID)
+    return Text("yes", style="green") if row["holds"] else Text("NO", style="bold red")
+
+
+def _interval(interval: Json | None) -> tuple[str, str]:
+    if interval is None:
+        return NOT_SAID, NOT_SAID
+    return f"{interval['estimate']:.3f}", f"{interval['low']:.2f} … {interval['high']:.2f}"
+
+
+def _table(title: str, columns: tuple[str, ...]) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        caption_style="dim",
+        box=None,
+        header_style="dim",
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index else "left", overflow="fold")
+    return table
