@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
@@ -84,6 +85,10 @@ def evaluate(
         bool,
         typer.Option("--no-runs", help="With --out: keep no sample of single runs for the report."),
     ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that score a long store.  [as many as cores]"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
@@ -123,6 +128,7 @@ def evaluate(
             ),
             schema=header.schema,
             bundle=monitor,
+            workers=workers or os.cpu_count() or 1,
             on_progress=advance,
         )
     if rivals:

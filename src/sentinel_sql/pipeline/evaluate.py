@@ -114,6 +114,7 @@ def evaluate(
     schema: Schema | None = None,
     bundle: Path | None = None,
     seed: int = SEED,
+    workers: int = 1,
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Evaluation:
     """Replay every system over one pool of recorded runs.
@@ -130,6 +131,7 @@ def evaluate(
         schema: the database's that the runs were over; refused if the monitor's is another.
         bundle: the folder that the monitor was read from, beside which spending is recorded.
         seed: of the bootstrap.
+        workers: processes that score; the numbers don't depend on it. See `assess_runs`.
         on_progress: told (runs scored, questions of the pool).
 
     Raises:
@@ -153,6 +155,7 @@ def evaluate(
         _counted(picked.runs(trajectories), len(asked), on_progress),
         pools=pools,
         labels=labels,
+        workers=workers,
     )
     if len(scores) == 0:
         if left_out := len(picked.unlabelled) + len(picked.unjudged):

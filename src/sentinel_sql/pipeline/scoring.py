@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.record import Label
-from sentinel_sql.monitor.session import Assessment, Estimators
+from sentinel_sql.monitor.session import Estimators
+from sentinel_sql.pipeline.assessed import AssessedRun, assess_runs
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -51,14 +53,16 @@ def prefix_scores(
     *,
     pools: Pools,
     labels: Mapping[str, Label],
+    workers: int = 1,
 ) -> PrefixScores:
-    """Assess every prefix of every run; one run at a time is in memory.
+    """Assess every prefix of every run; a few runs at a time are in memory.
 
     Args:
         estimators: of a monitor (`monitor.estimators`).
         trajectories: the runs, in the order of the result.
         pools: gives each run its template.
         labels: by run id.
+        workers: processes; the numbers don't depend on it. See `assess_runs`.
 
     Raises:
         LabelsError: as `label_of`.
@@ -67,39 +71,51 @@ def prefix_scores(
     """
     names: list[str] = []
     templates: list[str] = []
-    prefixes: list[Assessment] = []
-    terminal: list[Assessment] = []
+    assessed: list[AssessedRun] = []
     found: list[Label] = []
     clean: list[bool] = []
-    tokens: list[float | None] = []
-    seconds: list[float | None] = []
-    for trajectory in trajectories:
+    tokens = array("d")
+    seconds = array("d")
+
+    def checked() -> Iterator[Trajectory]:
+        for trajectory in trajectories:
+            found.append(label_of(trajectory, labels))
+            templates.append(pools.template_of(trajectory.question.id))
+            yield trajectory
+
+    for trajectory, its in assess_runs(estimators, checked(), workers=workers):
         names.append(trajectory.question.id)
-        templates.append(pools.template_of(trajectory.question.id))
-        found.append(label_of(trajectory, labels))
-        prefixes += estimators.replay(trajectory)
-        terminal.append(prefixes[-1])
+        assessed.append(its)
         steps = trajectory.steps
-        clean.append(prefixes[-1].committed == "answer" and steps[-1].observation.kind == "rows")
-        tokens += [0.0, *(step.usage.completion_tokens if step.usage else None for step in steps)]
-        seconds += [0.0, *(step.seconds.model if step.seconds else None for step in steps)]
-    answered = np.array([last.committed == "answer" for last in terminal], np.bool_)
+        clean.append(its.committed == "answer" and steps[-1].observation.kind == "rows")
+        tokens.extend(
+            [0.0, *(_told(step.usage.completion_tokens if step.usage else None) for step in steps)]
+        )
+        seconds.extend(
+            [0.0, *(_told(step.seconds.model if step.seconds else None) for step in steps)]
+        )
+    answered = np.array([its.committed == "answer" for its in assessed], np.bool_)
+    prefixes = np.concatenate([np.empty((0, 3)), *(its.prefixes for its in assessed)])
+    last = np.array([its.last for its in assessed], np.float64).reshape(-1, 3)
     return PrefixScores(
         question_ids=tuple(names),
         templates=tuple(templates),
-        offsets=np.cumsum([0, *(last.t + 1 for last in terminal)], dtype=np.int64),
-        p_answerable=np.array([each.p_answerable for each in prefixes], np.float64),
-        p_correct=np.array([each.p_correct for each in prefixes], np.float64),
-        raw_correct=np.array([each.raw_correct for each in prefixes], np.float64),
-        # None becomes NaN.
-        delivery_score=np.array([last.delivery_score for last in terminal], np.float64),
-        delivery=np.array([last.delivery for last in terminal], np.float64),
-        p_unanswerable=np.array([last.p_unanswerable for last in terminal], np.float64),
+        offsets=np.cumsum([0, *(len(its.prefixes) for its in assessed)], dtype=np.int64),
+        p_answerable=prefixes[:, 0].copy(),
+        p_correct=prefixes[:, 1].copy(),
+        raw_correct=prefixes[:, 2].copy(),
+        delivery_score=last[:, 0].copy(),
+        delivery=last[:, 1].copy(),
+        p_unanswerable=last[:, 2].copy(),
         answered=answered,
-        abstained=np.array([last.committed == "abstention" for last in terminal], np.bool_),
+        abstained=np.array([its.committed == "abstention" for its in assessed], np.bool_),
         answerable=np.array([label.answerable for label in found], np.bool_),
         correct=answered & np.array([label.correct is True for label in found], np.bool_),
         clean=np.array(clean, np.bool_),
         tokens=np.array(tokens, np.float64),
         seconds=np.array(seconds, np.float64),
     )
+
+
+def _told(value: float | None) -> float:
+    return float("nan") if value is None else float(value)

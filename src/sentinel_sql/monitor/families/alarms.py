@@ -76,15 +76,27 @@ FEATURES: Mapping[str, str] = MappingProxyType(
 """By name; a share counts as a share. Unseen where no answer is committed."""
 
 
-def count_alarms(names: Sequence[str], values: Sequence[float]) -> list[float]:
-    """Return the features in the order of `FEATURES`, from named values of the other families.
+def alarming(names: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """Return where the alarms stand among named features, and the family of each."""
+    parts = [name.partition(".") for name in names]
+    return tuple(
+        (at, family)
+        for at, (family, _, feature) in enumerate(parts)
+        if feature in ALARMING.get(family, ())
+    )
 
-    A family that isn't among the names counts nothing; unseen values count nothing.
+
+def count_alarms(where: Sequence[tuple[int, str]], values: Sequence[float]) -> list[float]:
+    """Return the features in the order of `FEATURES`, from the values of the other families.
+
+    Args:
+        where: as `alarming` gave it for the names of the values.
+        values: a family that isn't among them counts nothing, nor does an unseen value.
     """
     counts: dict[str, float] = {}
-    for name, value in zip(names, values, strict=True):
-        family, _, feature = name.partition(".")
-        if feature in ALARMING.get(family, ()) and value == value:
+    for at, family in where:
+        value = values[at]
+        if value == value:
             counts[family] = counts.get(family, 0.0) + min(1.0, value)
     if not counts:
         return [UNSEEN] * len(FEATURES)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -136,31 +136,27 @@ class _Reader:
     def __init__(self, query: exp.Query, keys: Keys | None) -> None:
         self._query = query
         self._keys = keys
-        self._nodes = list(query.walk())
+        self._nodes: dict[type[exp.Expr], list[Any]] = {}
+        for node in query.walk():
+            self._nodes.setdefault(type(node), []).append(node)
         self._aliases: dict[str, str] = {}
         self._tables: list[str] = []
-        for node in self._nodes:
-            if isinstance(node, exp.Table):
-                name = node.name.lower()
-                self._tables.append(name)
-                self._aliases[node.alias_or_name.lower()] = name
+        for node in self._all(exp.Table):
+            name = node.name.lower()
+            self._tables.append(name)
+            self._aliases[node.alias_or_name.lower()] = name
 
     def facts(self) -> QueryFacts:
-        nodes = self._nodes
         outer = _outermost(self._query)
-        literals = [str(node.this).lower() for node in nodes if isinstance(node, exp.Literal)]
+        literals = [str(node.this).lower() for node in self._all(exp.Literal)]
         filters = tuple(self._filters())
         shown = outer.expressions if outer else []
         inside = [node for item in shown for node in _own(item)]
         aggregates = [node for node in inside if isinstance(node, _AGGREGATES)]
         limit = outer.args.get("limit") if outer else None
         order = outer.args.get("order") if outer else None
-        nulls = [
-            node
-            for node in nodes
-            if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
-        ]
-        identifiers = {node.name.lower() for node in nodes if isinstance(node, exp.Identifier)}
+        nulls = [node for node in self._all(exp.Is) if isinstance(node.expression, exp.Null)]
+        identifiers = {node.name.lower() for node in self._all(exp.Identifier)}
         return QueryFacts(
             returned=tuple(self._returned(item) for item in shown if not item.is_star),
             columns=tuple(
@@ -188,40 +184,35 @@ class _Reader:
             tables=tuple(self._tables),
             idle_tables=self._idle_tables(),
             filters=filters,
-            orders=sum(isinstance(node, exp.Min | exp.Max) for node in nodes)
+            orders=len(self._all(exp.Min, exp.Max))
             + sum(
-                isinstance(node, exp.Select)
-                and bool(node.args.get("order") and node.args.get("limit"))
-                for node in nodes
+                bool(node.args.get("order") and node.args.get("limit"))
+                for node in self._all(exp.Select)
             ),
             descending=bool(order.expressions[0].args.get("desc"))
             if order is not None and order.expressions
             else None,
             limit=_whole(limit.expression) if isinstance(limit, exp.Limit) else None,
-            grouped=any(isinstance(node, exp.Group) for node in nodes),
-            subqueries=sum(isinstance(node, exp.Select) for node in nodes) - 1,
+            grouped=bool(self._all(exp.Group)),
+            subqueries=len(self._all(exp.Select)) - 1,
             mixed_or=any(
-                isinstance(node, exp.Or)
-                and any(isinstance(side, exp.And) for side in (node.this, node.expression))
-                for node in nodes
+                isinstance(side, exp.And)
+                for node in self._all(exp.Or)
+                for side in (node.this, node.expression)
             ),
             divides=any(isinstance(node, exp.Div) for node in inside),
             subtracts=any(isinstance(node, exp.Sub) for node in inside),
             subtracts_times=any(
-                isinstance(node, exp.Sub)
-                and all(
+                all(
                     isinstance(side, exp.Column) and self._kind(side) == "time"
                     for side in (node.this.unnest(), node.expression.unnest())
                 )
-                for node in nodes
+                for node in self._all(exp.Sub)
             ),
             null_tests=len(nulls),
             contradicts=self._contradicts(nulls, filters),
             now="now" in literals
-            or any(
-                isinstance(node, exp.CurrentDate | exp.CurrentTimestamp | exp.CurrentTime)
-                for node in nodes
-            ),
+            or bool(self._all(exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime)),
             numbers=frozenset(
                 float(number)
                 for text in literals
@@ -230,6 +221,10 @@ class _Reader:
             years=frozenset(int(year) for text in literals for year in _YEAR.findall(text)),
             words=" ".join([*sorted(identifiers), *literals]),
         )
+
+    def _all(self, *kinds: type[exp.Expr]) -> list[Any]:
+        """Return the nodes of exactly these kinds."""
+        return [node for kind in kinds for node in self._nodes.get(kind, ())]
 
     def _table_of(self, column: exp.Column) -> str:
         owner = column.table.lower()
@@ -283,7 +278,7 @@ class _Reader:
         return "unknown"
 
     def _filters(self) -> Iterator[Filter]:
-        for node in self._nodes:
+        for node in self._all(*_COMPARISONS, exp.Between, exp.In):
             if isinstance(node, _COMPARISONS):
                 sides = (node.this, node.expression)
                 operator = _OPERATORS.get(type(node), "like")
@@ -325,14 +320,11 @@ class _Reader:
             )
 
     def _idle_tables(self) -> int:
-        joins = [node for node in self._nodes if isinstance(node, exp.Join)]
-        if not joins:
+        if not self._all(exp.Join):
             return 0
         used: set[str] = set()
         tied: set[str] = set()
-        for node in self._nodes:
-            if not isinstance(node, exp.Column):
-                continue
+        for node in self._all(exp.Column):
             table = node.table.lower() or self._table_of(node)
             equality = node.parent
             ties = (
