@@ -20,6 +20,7 @@ from sentinel_sql.evaluation.telling import MOST, telling
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.session import Assessment, Monitor
 from sentinel_sql.pipeline.evaluate import Evaluation
+from sentinel_sql.pipeline.weights import weights
 from sentinel_sql.trajectory.record import Step, Trajectory
 from sentinel_sql.whole_file import write_whole
 
@@ -49,6 +50,7 @@ def view(
     if calibration is None:
         calibration = PrefixScores.from_columns(monitor.calibration)
     session = monitor.open(trajectory.question)
+    hybrid = monitor.estimators.delivery.hybrid is not None
     states = []
     for t in range(len(trajectory.steps) + 1):
         step = trajectory.steps[t - 1] if t else None
@@ -64,6 +66,11 @@ def view(
                 "delivery": seen.delivery,
                 "p_unanswerable": seen.p_unanswerable,
                 "neighbours": _neighbours(seen, calibration),
+                "contributions": weights(monitor, trajectory.prefix(t)),
+                # The hybrid weighs them beside the head's score; the head alone never reads them.
+                "features": dict(session.features())
+                if hybrid and seen.committed == "answer"
+                else None,
             }
         )
     committed = session.assess().committed

@@ -12,14 +12,12 @@ from sentinel_sql.report.page_data import HEADS
 
 
 def reasons(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reasons of one state of a view: `neighbours`, and `contributions` by head.
+    """Return the reasons of one state of a view.
 
-    A head that can't say what weighs how much has no contributions.
+    `neighbours`; `contributions` by head, empty where a head can't say what weighs how much; and
+    `features` where the delivery estimator weighs them beside the head.
     """
-    return {
-        "neighbours": state["neighbours"],
-        "contributions": state.get("contributions", {}),
-    }
+    return {name: state[name] for name in ("neighbours", "contributions", "features")}
 
 
 def why_screen(why: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -27,6 +25,9 @@ def why_screen(why: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text(f"\nWhy, after {why['t']} steps:", style="bold")
     for near in why["neighbours"]:
         yield Text(f"  {near['words']}")
+    if why["features"]:
+        told = ", ".join(f"{name} {value:.3g}" for name, value in why["features"].items())
+        yield Text(f"  This answer's confidence weighs the head's score beside {told}.")
     for head, weights in why["contributions"].items():
         yield Text(f"  {HEADS[head]}:")
         for weight in weights:

@@ -138,6 +138,10 @@ function whyOf(state) {
     }
     parts.push(make("p", { class: "lead" }, data.heads[head]), chips);
   }
+  if (state.features) {
+    const told = Object.entries(state.features).map(([name, value]) => `${name} ${plain(value)}`);
+    parts.push(make("p", { class: "small" }, `This answer's confidence weighs the head's score beside ten features: ${told.join(", ")}.`));
+  }
   return make("details", {}, ...parts);
 }
 
