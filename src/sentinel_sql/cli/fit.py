@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,22 +19,74 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: sentinel fit runs/qwen --pools pools.json --labels labels.jsonl --out monitor/"
 
 
+class Serve(StrEnum):
+    """What runs an encoder once it is fitted."""
+
+    torch = "torch"
+    onnx = "onnx"
+    int8 = "onnx-int8"
+
+
 def fit(
     store: Store,
     pools: PoolsFile,
     labels: LabelsFile,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the bundle is written.")],
-    head: Annotated[str, typer.Option(help="linear, or ngrams: its plain rival.")] = "linear",
+    head: Annotated[
+        str, typer.Option(help="linear; ngrams, its plain rival; embedding; or encoder.")
+    ] = "linear",
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Heads encoder and embedding: a local folder, or a name of the model hub.",
+        ),
+    ] = None,
+    shared_trunk: Annotated[
+        bool, typer.Option("--shared-trunk", help="Head encoder: one network for both heads.")
+    ] = False,
+    serve: Annotated[
+        Serve | None,
+        typer.Option(help="Heads encoder and embedding: what runs the network.  [torch]"),
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Head encoder: go on here after an interruption."),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Head encoder.  [3]")] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Head encoder: snapshots a step.  [8]")
+    ] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Head encoder.  [3e-5]")] = None,
+    training_tokens: Annotated[
+        int | None, typer.Option(min=16, help="Head encoder: newest tokens read.  [2048]")
+    ] = None,
+    scoring_tokens: Annotated[
+        int | None,
+        typer.Option(min=16, help="Heads encoder and embedding: newest tokens read.  [4096]"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seeds folds and heads.")] = 42,
     as_json: AsJson = False,
 ) -> None:
     """Fit both heads on the train pool, and freeze maps and thresholds on the calibration pool."""
     from sentinel_sql.labels.file import read_labels
-    from sentinel_sql.monitor.bundle import save
+    from sentinel_sql.monitor.bundle import head_with, save
     from sentinel_sql.pipeline.fit import fit as fit_monitor
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.trajectory.store import read_trajectories
 
+    settings: dict[str, Any] = {
+        "encoder": encoder,
+        "shared_trunk": shared_trunk or None,
+        "serve": None if serve is None else serve.value,
+        "work": work,
+        "epochs": epochs,
+        "batch": batch,
+        "learning_rate": learning_rate,
+        "training_tokens": training_tokens,
+        "scoring_tokens": scoring_tokens,
+    }
+    kind = head_with(head, {name: it for name, it in settings.items() if it is not None})
     header, labelled = read_labels(labels)
     with progress("fit") as advance:
         made = fit_monitor(
@@ -40,7 +94,9 @@ def fit(
             Pools.read(pools),
             labelled,
             header,
-            head=head,
+            head=replace(kind, on_progress=advance.part)  # type: ignore[type-var]
+            if hasattr(kind, "on_progress")
+            else kind,
             seed=seed,
             on_progress=advance,
         )

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
@@ -94,8 +94,20 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
         ) from error
 
 
+class Bar(Protocol):
+    """A progress bar."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say how far the whole is."""
+        ...
+
+    def part(self, what: str, done: int, total: int) -> None:
+        """Say how far one long part of it is."""
+        ...
+
+
 @contextmanager
-def progress(description: str) -> Iterator[Advance]:
+def progress(description: str) -> Iterator[Bar]:
     """Show a progress bar on stderr; silent where stderr is no terminal."""
     from rich.console import Console
     from rich.progress import (
@@ -118,9 +130,15 @@ def progress(description: str) -> Iterator[Advance]:
         disable=not console.is_terminal,
         transient=True,
     ) as bar:
-        task = bar.add_task(description, total=None)
+        whole = bar.add_task(description, total=None)
+        part = bar.add_task("", total=None, visible=False)
 
-        def advance(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
+        class Shown:
+            def __call__(self, done: int, total: int) -> None:
+                bar.update(whole, completed=done, total=total)
 
-        yield advance
+            def part(self, what: str, done: int, total: int) -> None:
+                shown = done < total
+                bar.update(part, description=what, completed=done, total=total, visible=shown)
+
+        yield Shown()

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sentinel_sql.errors import BundleError, InputError
+from sentinel_sql.errors import BundleError, InputError, MissingExtraError
 from sentinel_sql.monitor.calibration import CalibrationMap
 from sentinel_sql.monitor.embedding import EmbeddingHead
 from sentinel_sql.monitor.encoder import EncoderHead
@@ -100,7 +100,12 @@ def load(folder: str | Path) -> Monitor:
         arrays, calibration = (
             _unpacked(_read(folder / name, manifest["files"][name])) for name in ARRAYS
         )
-        head = _configured(manifest["head"], manifest.get("settings", {}))
+        # JSON knows no tuples, and settings are nothing that could be changed.
+        settings = {
+            name: tuple(it) if isinstance(it, list) else it
+            for name, it in manifest.get("settings", {}).items()
+        }
+        head = head_with(manifest["head"], settings)
         answerability, correctness = (
             head.restore(_under(arrays, part), _brought(folder, manifest, part)) for part in _PARTS
         )
@@ -129,7 +134,7 @@ def load(folder: str | Path) -> Monitor:
             calibration=calibration,
             facts=manifest["facts"],
         )
-    except BundleError:
+    except (BundleError, MissingExtraError):
         raise
     except (
         InputError,
@@ -175,8 +180,19 @@ def settings_of(head: Head[Any]) -> dict[str, Any]:
     return {name: getattr(head, name) for name in kept if name != "name"}
 
 
-def _configured(name: str, settings: Mapping[str, Any]) -> Head[Any]:
+def head_with(name: str, settings: Mapping[str, Any]) -> Head[Any]:
+    """Return a kind of head with some settings other than those of record.
+
+    Raises:
+        InputError: no such kind, or a setting that it doesn't have.
+    """
+    if name not in HEADS:
+        raise InputError(f"there is no head called {name!r}: choose one of {', '.join(HEADS)}")
     kind: Any = HEADS[name]
+    known = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+    for setting in settings:
+        if setting not in known:
+            raise InputError(f"the head {name} has no setting {setting.replace('_', ' ')}")
     head: Head[Any] = replace(kind, **settings)
     return head
 

@@ -187,6 +187,7 @@ class EncoderHead:
         )
         told = dict(train(source, examples, recipe, folder, self.on_progress))
         told["encoder_sha256"] = content_hash(source)
+        told["versions"] = {name: version(name) for name in ("torch", "transformers")}
         limit = min(self.scoring_tokens, most)
         Description(runtime="torch", output="logits", limit=limit).write(folder / "model")
         model = files_in(folder / "model")

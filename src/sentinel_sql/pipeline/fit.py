@@ -19,9 +19,9 @@ from sklearn.metrics import roc_auc_score
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import freeze
-from sentinel_sql.errors import CannotFitError, InputError, LabelsError, StoreError
+from sentinel_sql.errors import CannotFitError, LabelsError, StoreError
 from sentinel_sql.labels.record import Label, LabelsHeader
-from sentinel_sql.monitor.bundle import HEADS
+from sentinel_sql.monitor.bundle import head_with
 from sentinel_sql.monitor.calibration import fit_map
 from sentinel_sql.monitor.crossfit import assign_folds, out_of_fold
 from sentinel_sql.monitor.families.table import PROBES
@@ -54,7 +54,7 @@ def fit(
     labels: Mapping[str, Label],
     header: LabelsHeader,
     *,
-    head: str = "linear",
+    head: str | Head[Any] = "linear",
     seed: int = 42,
     stakes: Sequence[float] = STAKES_OF_RECORD,
     on_progress: OnProgress = lambda done, total: None,  # noqa: ARG005
@@ -67,22 +67,21 @@ def fit(
         labels: by run id.
         header: of the labels file: judge, clock, schema. A schema without tables leaves
             failed_refs and bad_joins at their defaults, and the monitor's facts say so.
-        head: a kind of head, a name of `HEADS`.
+        head: a kind of head: a name of `HEADS`, or one with settings of its own.
         seed: of folds, heads and hybrid; equal inputs and seeds give equal monitors.
         stakes: the λ to freeze an early stop for.
         on_progress: is told each stage.
 
     Raises:
-        InputError: an unknown kind of head.
+        InputError: an unknown kind of head, or one that can't be fitted with its settings.
+        MissingExtraError: a kind of head whose extra isn't installed.
         PoolsError: a run whose question the manifest doesn't know.
         StoreError: runs of several agents, one run twice, or a run that contradicts itself.
         LabelsError: no run has a label, or labels are of other runs. Single runs without one
             are left out and counted in the facts, and so are answers without a verdict.
         CannotFitError: a pool with too few runs of a class.
     """
-    if head not in HEADS:
-        raise InputError(f"there is no head called {head!r}: choose one of {', '.join(HEADS)}")
-    kind = HEADS[head]
+    kind = head_with(head, {}) if isinstance(head, str) else head
     schema = header.schema if header.schema.tables else None
     agent, by_pool, left_out = _sorted_by_pool(trajectories, pools, labels)
     train, calibration = (
