@@ -8,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from score_cases import random_scores
+from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.bootstrap import Interval, Resampling, Reweighting
+from sentinel_sql.evaluation.exhibit import Evidence
 
 RESAMPLES = 40
 
@@ -233,3 +236,15 @@ def test_the_mean_auroc_of_several_scores_is_the_mean_of_theirs_with_one_interva
     itself = resampling.mean_auroc(target, scores, rivals=scores)
     assert itself is not None
     assert (itself.low, itself.high) == pytest.approx((0.0, 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_systems_interval_equals_resampling_row_by_row(seed: int) -> None:
+    scores = random_scores(seed, 60, templates=7)
+    seen = Evidence.gather(scores, freeze(random_scores(9, 200)), resamples=RESAMPLES)
+    for run in seen.replays.values():
+        close(
+            seen.resampling.mean(run.payoff),
+            float(run.payoff.mean()),
+            naive(seen.resampling, lambda rows, payoff=run.payoff: float(payoff[rows].mean())),
+        )

@@ -70,6 +70,14 @@ def evaluate(
             metavar="DIR", help="With --rivals: what `sentinel rivals collect` was told, too."
         ),
     ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Also fit N monitors that differ in their seed alone, and show how figures vary.",
+        ),
+    ] = None,
     prices: Annotated[
         tuple[float, float] | None,
         typer.Option(
@@ -100,6 +108,7 @@ def evaluate(
     from sentinel_sql.pipeline.evaluate import evaluate as evaluate_monitor
     from sentinel_sql.pipeline.evaluation_folder import save
     from sentinel_sql.pipeline.rivals import rival_exhibits
+    from sentinel_sql.pipeline.seeds import seed_exhibits
     from sentinel_sql.pipeline.views import keep_sample
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.trajectory.store import read_trajectories
@@ -141,6 +150,19 @@ def evaluate(
             confidences=asked,
         )
         made = replace(made, exhibits={**made.exhibits, **beside})
+    if seeds is not None:
+        with progress("seeds") as advance:
+            varied = seed_exhibits(
+                load(monitor),
+                made,
+                list(read_trajectories(store)),
+                Pools.read(pools),
+                labelled,
+                header,
+                seeds=seeds,
+                on_progress=advance,
+            )
+        made = replace(made, exhibits={**made.exhibits, **varied})
     if out is not None:
         save(made, out)
         if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
@@ -151,7 +173,9 @@ def evaluate(
 
 def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from sentinel_sql.report.rivals import rival_tables
+    from sentinel_sql.report.seed_tables import seed_tables
     from sentinel_sql.report.tables import screen
 
     yield from screen(document)
     yield from rival_tables(document["exhibits"])
+    yield from seed_tables(document["exhibits"])

@@ -60,7 +60,7 @@ class WithholdPointRow:
 def withholding(evidence: Evidence) -> Exhibit[WithholdRow]:
     """Return the AUC over all answers, and among clean ones: the quiet failures."""
     scores, resampling = evidence.scores, evidence.resampling
-    trust = _trust(evidence)
+    ranking = trust(evidence)
     rule = scores.clean.astype(float)
     return Exhibit(
         title="The whole layer as one withhold classifier",
@@ -74,9 +74,9 @@ def withholding(evidence: Evidence) -> Exhibit[WithholdRow]:
                 over=over,
                 n=int(where.sum()),
                 wrong=int((where & ~scores.correct).sum()),
-                auc=resampling.auroc(scores.correct, trust, where),
+                auc=resampling.auroc(scores.correct, ranking, where),
                 rule=resampling.auroc(scores.correct, rule, where),
-                lead=resampling.auroc_lead(scores.correct, trust, rule, where),
+                lead=resampling.auroc_lead(scores.correct, ranking, rule, where),
             )
             for over, where in _over(evidence)
         ),
@@ -86,18 +86,18 @@ def withholding(evidence: Evidence) -> Exhibit[WithholdRow]:
 def withhold_roc(evidence: Evidence) -> Exhibit[WithholdPointRow]:
     """Return the ROC curve and the point of the system at every λ; no row for one class."""
     scores = evidence.scores
-    trust = _trust(evidence)
+    ranking = trust(evidence)
     rows: list[WithholdPointRow] = []
     for over, where in _over(evidence):
         right, wrong = where & scores.correct, where & ~scores.correct
         if not right.any() or not wrong.any():
             continue
-        marks = np.unique(trust[where])
+        marks = np.unique(ranking[where])
         if len(marks) > MOST_POINTS:
             marks = np.unique(np.quantile(marks, np.linspace(0, 1, MOST_POINTS), method="nearest"))
         marks = np.append(marks, np.inf)
         shares = [
-            _share_below(trust[kind], evidence.weights[kind], marks) for kind in (right, wrong)
+            _share_below(ranking[kind], evidence.weights[kind], marks) for kind in (right, wrong)
         ]
         rows += [
             WithholdPointRow(over=over, stakes=None, right_withheld=x, wrong_withheld=y)
@@ -123,8 +123,11 @@ def _over(evidence: Evidence) -> tuple[tuple[str, Bools], ...]:
     return ("all answers", scores.answered), ("clean answers", scores.answered & scores.clean)
 
 
-def _trust(evidence: Evidence) -> Floats:
-    """Return the ranking, shape (N,): higher is delivered sooner; NaN without an answer."""
+def trust(evidence: Evidence) -> Floats:
+    """Return what the whole layer ranks answers by, shape (N,), higher is delivered sooner.
+
+    NaN without an answer.
+    """
     scores = evidence.scores
     gated = gate_times(scores, evidence.thresholds.gate.theta) <= scores.steps
     return np.where(gated & scores.answered, -1.0, scores.delivery_score)

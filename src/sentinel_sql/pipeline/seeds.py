@@ -1,0 +1,75 @@
+"""Seed variance: a monitor fitted again with other seeds, each evaluated on the same runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sentinel_sql.errors import InputError
+from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
+from sentinel_sql.evaluation.seeds import seed_figures, seed_variance
+from sentinel_sql.labels.record import Label, LabelsHeader
+from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
+from sentinel_sql.pipeline.fit import fit
+from sentinel_sql.questions.pools import Pools
+from sentinel_sql.trajectory.record import Trajectory
+
+
+def seed_exhibits(
+    monitor: Monitor,
+    evaluation: Evaluation,
+    trajectories: Sequence[Trajectory],
+    pools: Pools,
+    labels: Mapping[str, Label],
+    header: LabelsHeader,
+    *,
+    seeds: int,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> dict[str, Exhibit[Any]]:
+    """Return the exhibits `seeds` and `seed_figures`.
+
+    The monitors of other seeds are measured and thrown away: none is chosen, so the held-out
+    pool isn't spent by them beyond the evaluation that they stand beside.
+
+    Args:
+        monitor: the evaluated one, whose seed is of record.
+        evaluation: of that monitor.
+        trajectories: all runs of the store.
+        pools: the manifest.
+        labels: by run id.
+        header: of the labels file.
+        seeds: how many in all, the monitor's own included; at least 2.
+        on_progress: told (monitors evaluated, in all).
+
+    Raises:
+        InputError: fewer than 2 seeds.
+        CannotFitError: a seed whose folds can't be fitted on.
+    """
+    if seeds < 2:
+        raise InputError(f"{seeds} seed has no variance: give --seeds 2 or more")
+    own = int(monitor.facts["seed"])
+    evidence = evaluation.evidence
+    by_seed: dict[int, Evidence] = {own: evidence}
+    on_progress(1, seeds)
+    for number in range(1, seeds):
+        other = fit(
+            trajectories,
+            pools,
+            labels,
+            header,
+            head=monitor.estimators.head,
+            seed=own + number,
+            stakes=evidence.stakes,
+        )
+        by_seed[own + number] = evaluate(
+            other,
+            trajectories,
+            pools,
+            labels,
+            stakes=evidence.stakes,
+            pool=evaluation.pool,
+            options=evidence.options,
+        ).evidence
+        on_progress(number + 1, seeds)
+    return {"seeds": seed_variance(by_seed), "seed_figures": seed_figures(by_seed)}
