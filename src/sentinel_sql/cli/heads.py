@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from sentinel_sql.monitor.head import Head
 
-app = typer.Typer(help="Compare kinds of head under the same folds.", no_args_is_help=True)
+app = typer.Typer(
+    help="Compare kinds of head under the same folds, and screen features.", no_args_is_help=True
+)
 
 DEFAULT_HEAD = "linear"
 
@@ -27,6 +29,9 @@ COMPARE_EXAMPLE = (
     "Example: sentinel heads compare runs/qwen --pools pools.json --labels labels.jsonl "
     "--heads ngrams,linear"
 )
+
+
+SCREEN_EXAMPLE = "Example: sentinel heads screen runs/qwen --pools pools.json --labels labels.jsonl"
 
 
 @app.command("compare", epilog=COMPARE_EXAMPLE)
@@ -89,6 +94,43 @@ def compare(
     emit(document, as_json=as_json, tables=lambda: _shown(document))
 
 
+@app.command("screen", epilog=SCREEN_EXAMPLE)
+def screen(
+    store: Store,
+    pools: PoolsFile,
+    labels: LabelsFile,
+    seed: Annotated[int, typer.Option(help="Of folds, fits and intervals.")] = 42,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the tables here, as CSV.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what each feature, and each family of the linear head, adds to the n-grams.
+
+    Out of fold on the train pool: nothing is spent.
+    """
+    from sentinel_sql.evaluation import tables
+    from sentinel_sql.labels.file import read_labels
+    from sentinel_sql.pipeline.screen_features import screen_features
+    from sentinel_sql.questions.pools import Pools
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    header, labelled = read_labels(labels)
+    with progress("folds") as advance:
+        made = screen_features(
+            read_trajectories(store),
+            Pools.read(pools),
+            labelled,
+            header,
+            seed=seed,
+            on_progress=advance,
+        )
+    if out is not None:
+        tables.write(out, made)
+    document = {"seed": seed, **{name: each.to_json() for name, each in made.items()}}
+    emit(document, as_json=as_json, tables=lambda: _screened(document))
+
+
 def _chosen(names: str, encoder: str | None) -> Mapping[str, Head[Any]]:
     from sentinel_sql.monitor.bundle import HEADS
 
@@ -112,3 +154,9 @@ def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from sentinel_sql.report.candidates import candidate_tables
 
     yield from candidate_tables(document["candidates"])
+
+
+def _screened(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from sentinel_sql.report.screened import screen_tables
+
+    yield from screen_tables(document)

@@ -19,7 +19,13 @@ from sentinel_sql.monitor.families.table import EVERY, DenseState, names_of
 from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 from sentinel_sql.monitor.ngram_head import FittedNgramHead, NgramHead, NgramReading
 from sentinel_sql.monitor.ngrams import Counts
-from sentinel_sql.monitor.regimes import GRID, FittedRegime, fit_regime, inner_folds
+from sentinel_sql.monitor.regimes import (
+    GRID,
+    NOTICEABLE,
+    FittedRegime,
+    fit_regime,
+    inner_folds,
+)
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion, Step
 from sentinel_sql.trajectory.render import Commitment
@@ -152,28 +158,17 @@ class LinearHead:
         self, inputs: Sequence[LinearSnapshot], targets: Bools, *, groups: Ints, seed: int
     ) -> FittedLinearHead:
         """Fit on snapshots; the classes weigh the same however rare one is."""
-        counts = [each.counts for each in inputs]
-        kind = NgramHead()
-        whole = kind.fit(counts, targets, groups=groups, seed=seed)
-        margins = np.zeros(len(inputs))
-        for fitted_on, held in inner_folds(targets, groups, seed):
-            part = kind.fit(
-                [counts[i] for i in fitted_on],
-                targets[fitted_on],
-                groups=groups[fitted_on],
-                seed=seed,
-            )
-            margins[held] = [part.margin(counts[i]) for i in held]
-        columns = np.column_stack([margins, np.array([each.dense for each in inputs])])
-        answered = np.array([each.answered for each in inputs], np.bool_)
-        # Balanced over all snapshots, not in each regime: how often a class is in one regime
-        # and how often in the other is worth knowing.
-        weights = np.where(targets, 0.5 / targets.mean(), 0.5 / (1.0 - targets.mean()))
-        open_, answers = (
-            fit_regime(columns[on], targets[on], groups[on], weights[on], grid=self.grid, seed=seed)
-            for on in (~answered, answered)
+        whole, margins = fit_ngrams([each.counts for each in inputs], targets, groups, seed=seed)
+        regimes = weigh(
+            margins,
+            np.array([each.dense for each in inputs]),
+            np.array([each.answered for each in inputs], np.bool_),
+            targets,
+            groups,
+            grid=self.grid,
+            seed=seed,
         )
-        return FittedLinearHead(ngrams=whole, regimes=(open_, answers))
+        return FittedLinearHead(ngrams=whole, regimes=regimes)
 
     def restore(
         self,
@@ -197,3 +192,52 @@ class LinearHead:
             ),
             regimes=(open_, answers),
         )
+
+
+def fit_ngrams(
+    counts: Sequence[Counts], targets: Bools, groups: Ints, *, seed: int
+) -> tuple[FittedNgramHead, Floats]:
+    """Fit the n-grams, and return with them a margin for each snapshot that is out of fold.
+
+    The margins, shape (n,), are of models that haven't seen the snapshot's template; 0 where
+    templates are too few for that.
+    """
+    kind = NgramHead()
+    margins = np.zeros(len(counts))
+    for fitted_on, held in inner_folds(targets, groups, seed):
+        part = kind.fit(
+            [counts[i] for i in fitted_on], targets[fitted_on], groups=groups[fitted_on], seed=seed
+        )
+        margins[held] = [part.margin(counts[i]) for i in held]
+    return kind.fit(counts, targets, groups=groups, seed=seed), margins
+
+
+def weigh(
+    margins: Floats,
+    dense: Floats,
+    answered: Bools,
+    targets: Bools,
+    groups: Ints,
+    *,
+    grid: Sequence[float] = GRID,
+    noticeable: float = NOTICEABLE,
+    seed: int,
+) -> tuple[FittedRegime, FittedRegime]:
+    """Weigh n-gram margins, shape (n,), beside dense features, shape (n, d), in both regimes."""
+    columns = np.column_stack([margins, dense])
+    # Balanced over all snapshots, not in each regime: how often a class is in one regime and how
+    # often in the other is worth knowing.
+    weights = np.where(targets, 0.5 / targets.mean(), 0.5 / (1.0 - targets.mean()))
+    open_, answers = (
+        fit_regime(
+            columns[on],
+            targets[on],
+            groups[on],
+            weights[on],
+            grid=grid,
+            noticeable=noticeable,
+            seed=seed,
+        )
+        for on in (~answered, answered)
+    )
+    return open_, answers

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold
+from threadpoolctl import threadpool_limits
 
 from sentinel_sql.monitor.head import Bools, Floats, Ints
 
-GRID = (0.003, 0.01, 0.03, 0.1, 0.3)
+GRID = (0.003, 0.01, 0.03, 0.1)
 """Weights of the data against the regularisation that fitting chooses from (ours)."""
 
 INNER_FOLDS = 4
@@ -77,6 +78,7 @@ def fit_regime(
     weights: Floats,
     *,
     grid: Sequence[float] = GRID,
+    noticeable: float = NOTICEABLE,
     seed: int,
 ) -> FittedRegime:
     """Fit one regime; templates never stand on both sides of what it chooses by.
@@ -87,6 +89,7 @@ def fit_regime(
         groups: shape (n,), the template of each snapshot.
         weights: shape (n,), how much each snapshot counts.
         grid: what to choose the regularisation of the dense features from.
+        noticeable: standard errors by which they must lower the loss to be taken in.
         seed: of the inner folds.
 
     With fewer than 8 snapshots of a class the n-gram margin is taken as it is.
@@ -95,9 +98,11 @@ def fit_regime(
         return _untouched(columns.shape[1])
     center, scale = _scaling(columns)
     scores = standardized(columns, center, scale)
-    tightness = _chosen(scores, targets, groups, weights, grid, seed)
-    used = _used(scale, tightness)
-    model = _fitted(scores[:, used], targets, weights, tightness)
+    # The matrices are small: threads would wait for each other longer than they work.
+    with threadpool_limits(limits=1):
+        tightness = _chosen(scores, targets, groups, weights, grid, noticeable, seed)
+        used = _used(scale, tightness)
+        model = _fitted(scores[:, used], targets, weights, tightness)
     learned = np.zeros(columns.shape[1])
     learned[used] = model.coef_[0]
     return FittedRegime(
@@ -155,6 +160,7 @@ def _chosen(
     groups: Ints,
     weights: Floats,
     grid: Sequence[float],
+    noticeable: float,
     seed: int,
 ) -> float:
     """Return the tightness with the least loss on held-back templates, or 0: the margin alone."""
@@ -175,7 +181,7 @@ def _chosen(
     best = 1 + int(np.argmin(losses[1:].sum(axis=1)))
     gained = np.bincount(groups, losses[0] - losses[best])[np.unique(groups)]
     error = float(np.std(gained)) * np.sqrt(len(gained))
-    return float(grid[best - 1]) if gained.sum() > NOTICEABLE * error else 0.0
+    return float(grid[best - 1]) if gained.sum() > noticeable * error else 0.0
 
 
 def _fitted(

@@ -122,6 +122,19 @@ class DenseState:
         return np.array(values)
 
 
+def select(vectors: Floats, families: tuple[str, ...]) -> Floats:
+    """Return vectors of every family, shape (n, d), cut to some; the alarms are counted anew."""
+    names = names_of(EVERY)
+    chosen = tuple(name for name in families if name != ALARMS)
+    kept = [at for at, name in enumerate(names) if name.partition(".")[0] in chosen]
+    cut = vectors[:, kept]
+    if ALARMS not in families:
+        return cut
+    where = _alarming(chosen)
+    counted = [alarms.count_alarms(where, row) for row in cut.tolist()]
+    return np.column_stack([cut, np.array(counted)])
+
+
 @cache
 def _alarming(families: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
     return alarms.alarming(names_of(families))

@@ -1,0 +1,156 @@
+"""Screens the features of a store's train pool: fits heads with and without them, out of fold.
+
+The n-grams are fitted once a fold; what stands beside them is weighed anew for each feature, with
+the very functions that fit the `linear` head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sentinel_sql.errors import StoreError
+from sentinel_sql.evaluation.exhibit import Exhibit
+from sentinel_sql.evaluation.feature_screen import (
+    ScreenScores,
+    family_knockouts,
+    feature_screen,
+    survivor_matrix,
+)
+from sentinel_sql.labels.record import Label, LabelsHeader
+from sentinel_sql.monitor.crossfit import assign_folds
+from sentinel_sql.monitor.families.alarms import FEATURES as ALARM_FEATURES
+from sentinel_sql.monitor.families.table import ALARMS, EVERY, select
+from sentinel_sql.monitor.features import FEATURES
+from sentinel_sql.monitor.grounding import keys_of
+from sentinel_sql.monitor.head import Floats
+from sentinel_sql.monitor.linear import LinearHead, fit_ngrams, weigh
+from sentinel_sql.monitor.snapshots import read_run
+from sentinel_sql.pipeline.scoring import label_of
+from sentinel_sql.questions.pools import Pools
+from sentinel_sql.trajectory.record import Trajectory
+
+OnProgress = Callable[[int, int], None]
+"""Is told how many folds are done, and of how many."""
+
+NGRAMS, WHOLE = "n-grams", "linear"
+
+
+def screen_features(
+    trajectories: Iterable[Trajectory],
+    pools: Pools,
+    labels: Mapping[str, Label],
+    header: LabelsHeader,
+    *,
+    seed: int = 42,
+    on_progress: OnProgress = lambda _done, _total: None,
+) -> Mapping[str, Exhibit[Any]]:
+    """Return the exhibits `feature_screen`, `survivor_matrix` and `family_knockouts`.
+
+    Args:
+        trajectories: the store's runs; only answers to answerable questions of the train pool
+            are read.
+        pools: the manifest.
+        labels: by run id; runs without one, or without a verdict, are left out.
+        header: of the labels file: clock and schema.
+        seed: of folds, fits and intervals.
+        on_progress: told each fold.
+
+    Raises:
+        PoolsError: a run whose question the manifest doesn't know.
+        StoreError: no such run, or one that contradicts itself.
+        LabelsError: labels that don't fit the runs.
+        CannotFitError: too few runs of a class, or of templates.
+    """
+    taken = [
+        run
+        for run in trajectories
+        if pools.pool_of(run.question.id) == "train"
+        and (label := labels.get(run.question.id)) is not None
+        and label.answerable
+        and not label.without_verdict
+        and label_of(run, labels).outcome == "answered"
+    ]
+    if not taken:
+        raise StoreError(
+            "the train pool holds no labelled answer to an answerable question: collect and label "
+            "some first"
+        )
+    head = LinearHead(families=EVERY)
+    keys = keys_of(header.schema if header.schema.tables else None)
+    read = [read_run(run, head=head, keys=keys, clock=header.clock) for run in taken]
+    templates = [pools.template_of(run.question.id) for run in taken]
+    correct = np.array([labels[run.question.id].correct is True for run in taken], np.bool_)
+    folds = assign_folds(
+        templates=templates, strata=correct.astype(np.int64), needed=(correct, ~correct), seed=seed
+    )
+    sizes = np.array([len(run.training) for run in read])
+    snapshots = [snapshot for run in read for snapshot in run.training]
+    dense = np.array([snapshot.dense for snapshot in snapshots])
+    answered = np.array([snapshot.answered for snapshot in snapshots], np.bool_)
+    targets = np.repeat(correct, sizes)
+    groups = np.repeat(np.unique(templates, return_inverse=True)[1].astype(np.int64), sizes)
+    fold_of = np.repeat(folds, sizes)
+    ten = np.repeat([run.features for run in read], sizes, axis=0)
+    candidates = _candidates(dense, np.where(answered[:, np.newaxis], ten, np.nan))
+    scores = {name: np.empty(len(snapshots)) for name in (NGRAMS, *candidates)}
+    total = int(folds.max()) + 1
+    for fold in range(total):
+        others, held = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        whole, margins = fit_ngrams(
+            [snapshots[i].counts for i in others], targets[others], groups[others], seed=seed
+        )
+        at_held = np.array([whole.margin(snapshots[i].counts) for i in held])
+        scores[NGRAMS][held] = at_held
+        for name, columns in candidates.items():
+            regimes = weigh(
+                margins,
+                columns[others],
+                answered[others],
+                targets[others],
+                groups[others],
+                noticeable=-np.inf,
+                seed=seed,
+            )
+            scores[name][held] = [
+                regimes[int(answered[i])].margin(np.concatenate(([margin], columns[i])))
+                for i, margin in zip(held, at_held, strict=True)
+            ]
+        on_progress(fold + 1, total)
+    last = np.cumsum(sizes) - 1
+    made = ScreenScores(
+        templates=tuple(templates),
+        correct=correct,
+        clean=np.array([run.steps[-1].observation.kind == "rows" for run in taken], np.bool_),
+        ngrams=scores[NGRAMS][last],
+        features={name: scores[f"feature {name}"][last] for name in FEATURES},
+        families={name: scores[f"with {name}"][last] for name in EVERY},
+        without={name: scores[f"without {name}"][last] for name in EVERY},
+        whole=scores[WHOLE][last],
+    )
+    screen = feature_screen(made, seed=seed)
+    return {
+        "feature_screen": screen,
+        "survivor_matrix": survivor_matrix(taken[0].agent.fingerprint, screen),
+        "family_knockouts": family_knockouts(made, seed=seed),
+    }
+
+
+def _candidates(dense: Floats, ten: Floats) -> Mapping[str, Floats]:
+    """Return the dense columns of everything that is fitted, by name.
+
+    Args:
+        dense: shape (P, d), of every family.
+        ten: shape (P, 10), the paper's features at a committed answer, NaN elsewhere.
+    """
+    found = {WHOLE: dense}
+    found |= {f"feature {name}": ten[:, [at]] for at, name in enumerate(FEATURES)}
+    for name in EVERY:
+        # Alarms on their own still count those of every family.
+        found[f"with {name}"] = (
+            dense[:, -len(ALARM_FEATURES) :] if name == ALARMS else select(dense, (name,))
+        )
+        found[f"without {name}"] = select(dense, tuple(each for each in EVERY if each != name))
+    return found

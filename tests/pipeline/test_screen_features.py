@@ -1,0 +1,60 @@
+"""Screening a store reads the train pool alone, and sees a signal that a family alone can carry."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from run_cases import HEADER, SCHEMA
+from sentinel_sql.errors import StoreError
+from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.families.table import EVERY
+from sentinel_sql.monitor.features import FEATURES
+from sentinel_sql.pipeline.screen_features import screen_features
+from sentinel_sql.questions.pools import FRACTIONS, Pools
+from sentinel_sql.testing import make_step, make_trajectory
+from sentinel_sql.trajectory.record import Observation, Trajectory
+
+
+def store(count: int) -> tuple[list[Trajectory], Pools, dict[str, Label]]:
+    rng = random.Random(3)
+    runs, labels, templates = [], {}, {}
+    for number in range(count):
+        name, correct = f"q{number}", rng.random() < 0.5
+        value = rng.randrange(2, 400) if correct else 0
+        step = make_step(
+            1,
+            action="final_sql",
+            thought="count them",
+            sql=f"SELECT COUNT(*) FROM patients WHERE subject_id = {rng.randrange(10**6)}",
+            observation=Observation(
+                kind="rows", rows=1, columns=1, text=f"1 rows x 1 cols; sample [['{value}']]"
+            ),
+        )
+        runs.append(make_trajectory(name, "how many patients?", steps=[step]))
+        templates[name] = f"t{number % 24}"
+        labels[name] = Label(
+            question_id=name, answerable=True, outcome="answered", correct=correct, reason="made"
+        )
+    pools = Pools(
+        seed=1,
+        fractions=FRACTIONS,
+        pools={f"t{i}": "train" if i < 20 else "heldout" for i in range(24)},
+        templates=templates,
+    )
+    return runs, pools, labels
+
+
+def test_a_family_that_alone_sees_the_signal_adds_it() -> None:
+    assert SCHEMA.tables
+    runs, pools, labels = store(96)
+    made = screen_features(runs, pools, labels, HEADER, seed=2)
+    screen = {row.name: row for row in made["feature_screen"].rows}
+    assert set(screen) >= {*EVERY, *FEATURES, "linear", "n-grams alone"}
+    assert {row.n for row in screen.values()} == {80}
+    assert screen["shape"].auroc.estimate > 0.95
+    assert screen["provenance"].gain.high < screen["shape"].auroc.estimate
+    heldout = [run for run in runs if pools.pool_of(run.question.id) == "heldout"]
+    with pytest.raises(StoreError, match="train pool"):
+        screen_features(heldout, pools, labels, HEADER)
