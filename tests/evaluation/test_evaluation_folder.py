@@ -109,3 +109,35 @@ def test_damage_is_named_and_no_trace(tmp_path: Path, name: str) -> None:
     path.unlink()
     with pytest.raises(InputError, match="sentinel evaluate"):
         read(tmp_path / "evaluation")
+
+
+def test_strict_scoring_needs_no_second_labels_file() -> None:
+    monitor, runs, pools, labels = fitted()
+    rng = np.random.default_rng(0)
+    judged = {
+        name: label.model_copy(update={"strict": bool(label.strict and rng.random() < 0.5)})
+        if label.strict is not None
+        else label
+        for name, label in labels.items()
+    }
+    by_strict = {
+        name: label.model_copy(update={"correct": label.strict})
+        if label.strict is not None
+        else label
+        for name, label in judged.items()
+    }
+    one = evaluate(monitor, runs, pools, judged, options=Options(strict=True))
+    other = evaluate(monitor, runs, pools, by_strict)
+    assert one.evidence.scores.correct.sum() < one.evidence.recorded.correct.sum()
+    assert one.exhibits["ladder"] == other.exhibits["ladder"]
+    assert one.exhibits["heads"] == other.exhibits["heads"]
+
+
+def test_an_answer_without_a_strict_verdict_leaves_strict_scoring_unsaid() -> None:
+    monitor, runs, pools, labels = fitted()
+    silent = {name: label.model_copy(update={"strict": None}) for name, label in labels.items()}
+    found = evaluate(monitor, runs, pools, silent)
+    assert found.evidence.facts.strict is None
+    assert {row.labels for row in found.exhibits["strict"].rows} == {"judge"}
+    with pytest.raises(InputError, match="no strict verdicts"):
+        evaluate(monitor, runs, pools, silent, options=Options(strict=True))
