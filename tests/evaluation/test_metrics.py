@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sentinel_sql.evaluation.metrics import auroc, brier, ece, reliability_bins, risk_coverage
+from sentinel_sql.evaluation.bootstrap import Resampling
+from sentinel_sql.evaluation.metrics import BINS, auroc, bin_of, risk_coverage
 
 pairs = st.lists(
     st.tuples(st.booleans(), st.one_of(st.floats(0, 1), st.sampled_from((0.0, 0.5, 1.0)))),
@@ -34,39 +35,60 @@ def test_auroc_is_the_share_of_pairs_won(cases: list[tuple[bool, float]]) -> Non
         assert auroc(target, score) is None
 
 
+def ece(target: np.ndarray, confidence: np.ndarray) -> float:
+    resampling = Resampling.over([str(i) for i in range(len(target))], resamples=5)
+    found = resampling.mean_gap(confidence - target, bin_of(confidence), bins=BINS)
+    assert found is not None
+    return found.estimate
+
+
 @given(pairs)
 @settings(max_examples=50, deadline=None)
 def test_calibration_error_equals_a_loop_over_bins(cases: list[tuple[bool, float]]) -> None:
     target, confidence = split(cases)
-    bins = reliability_bins(target, confidence)
-    assert sum(b.n for b in bins) == len(target)
     loop = 0.0
-    for b in bins:
-        inside = (confidence >= b.low) & ((confidence < b.high) | (b.high == 1.0))
+    for b in range(BINS):
+        low, high = b / BINS, (b + 1) / BINS
+        inside = (confidence >= low) & ((confidence < high) | (high == 1.0))
         # A value within rounding of an edge may fall on either side of it.
-        if abs(inside.sum() - b.n):
+        if inside.sum() != (bin_of(confidence) == b).sum():
             return
-        if b.n:
-            assert b.confidence == pytest.approx(confidence[inside].mean())
-            assert b.accuracy == pytest.approx(target[inside].mean())
-            loop += b.n * abs(b.confidence - b.accuracy)  # type: ignore[operator]
+        if inside.any():
+            loop += inside.sum() * abs(confidence[inside].mean() - target[inside].mean())
     assert ece(target, confidence) == pytest.approx(loop / len(target))
 
 
 def test_a_confidence_on_an_edge_belongs_to_the_bin_above() -> None:
     confidence = np.array([0.0, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.9, 1.0])
-    bins = reliability_bins(np.ones(9, dtype=bool), confidence)
-    assert [b.n for b in bins] == [1, 1, 1, 1, 0, 1, 1, 1, 0, 2]
+    counts = np.bincount(bin_of(confidence), minlength=BINS)
+    assert counts.tolist() == [1, 1, 1, 1, 0, 1, 1, 1, 0, 2]
 
 
 def test_calibration_of_nothing_cannot_be_said() -> None:
-    nothing = np.array([], dtype=bool), np.array([])
-    assert (ece(*nothing), brier(*nothing), risk_coverage(*nothing)) == (None, None, None)
+    nobody = np.zeros(1, dtype=bool)
+    gap = Resampling.over(["a"]).mean_gap(np.ones(1), np.zeros(1, int), nobody, bins=BINS)
+    assert gap is None
+    assert risk_coverage(np.array([], dtype=bool), np.array([])) is None
 
 
 def test_perfect_confidence_has_no_error() -> None:
     target = np.array([True, False, True])
-    assert (ece(target, target.astype(float)), brier(target, target.astype(float))) == (0.0, 0.0)
+    assert ece(target, target.astype(float)) == 0.0
+
+
+@given(pairs, st.integers(1, 5))
+@settings(max_examples=30, deadline=None)
+def test_a_weight_counts_as_so_many_cases(cases: list[tuple[bool, float]], times: int) -> None:
+    target, score = split(cases)
+    weights = np.ones(len(target))
+    weights[0] = times
+    repeated = np.concatenate([[0] * (times - 1), np.arange(len(target))]).astype(int)
+    one = risk_coverage(target, score, weights=weights)
+    other = risk_coverage(target[repeated], score[repeated])
+    assert one is not None
+    assert other is not None
+    np.testing.assert_allclose(one.coverage, other.coverage)
+    np.testing.assert_allclose(one.risk, other.risk)
 
 
 @given(pairs)

@@ -14,17 +14,6 @@ BINS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bin:
-    """One bin [low, high) of a reliability diagram; the last one holds 1.0 too."""
-
-    low: float
-    high: float
-    n: int
-    confidence: float | None
-    accuracy: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class RiskCoverage:
     """Selective risk when all that score at least a threshold are delivered.
 
@@ -46,37 +35,6 @@ def auroc(target: Bools, score: Floats) -> float | None:
     if target.all() or not target.any():
         return None
     return float(roc_auc_score(target, score))
-
-
-def brier(target: Bools, confidence: Floats) -> float | None:
-    """Return the mean squared error of a confidence, in [0, 1]; None if there is no case."""
-    return float(np.mean((confidence - target) ** 2)) if len(target) else None
-
-
-def reliability_bins(target: Bools, confidence: Floats) -> tuple[Bin, ...]:
-    """Return the reliability diagram in ten equal-width bins, empty ones included."""
-    index = bin_of(confidence)
-    n = np.bincount(index, minlength=BINS)
-    total = np.bincount(index, weights=confidence, minlength=BINS)
-    right = np.bincount(index, weights=target, minlength=BINS)
-    return tuple(
-        Bin(
-            low=b / BINS,
-            high=(b + 1) / BINS,
-            n=int(n[b]),
-            confidence=float(total[b] / n[b]) if n[b] else None,
-            accuracy=float(right[b] / n[b]) if n[b] else None,
-        )
-        for b in range(BINS)
-    )
-
-
-def ece(target: Bools, confidence: Floats) -> float | None:
-    """Return the expected calibration error over ten equal-width bins, in [0, 1]."""
-    if len(target) == 0:
-        return None
-    gap = np.bincount(bin_of(confidence), weights=confidence - target, minlength=BINS)
-    return float(np.abs(gap).sum() / len(target))
 
 
 def risk_coverage(
