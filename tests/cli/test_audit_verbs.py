@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,24 @@ def test_an_audit_goes_out_and_comes_back(
     assert max(map(len, shown.out.splitlines())) <= 80
     again = sentinel(*export(fitted, strict_v1, folder))
     assert (again.code, "may hold a rater's work" in again.err) == (2, True)
+
+
+def test_another_database_than_the_labels_is_refused(
+    fitted: Project, sentinel: Sentinel, strict_v1: Path, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as made:
+        made.execute("CREATE TABLE prescriptions (drug TEXT)")
+    other = [
+        tmp_path / "other.sqlite" if part == fitted.database else part
+        for part in export(fitted, strict_v1, tmp_path / "audit")
+    ]
+    call = sentinel(*other)
+    assert (call.code, "another schema" in call.err) == (2, True)
+    call = sentinel(
+        *export(fitted, strict_v1, tmp_path / "audit"), "--clock", "2000-01-01 00:00:00"
+    )
+    assert (call.code, "made at the clock 2100" in call.err) == (2, True)
+    assert not (tmp_path / "audit").exists()
 
 
 def test_judges_are_compared(

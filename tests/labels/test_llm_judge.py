@@ -15,7 +15,7 @@ from hypothesis import given
 
 from sentinel_sql.agent.model import Message, Reply
 from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.errors import EndpointError, LabelsError
+from sentinel_sql.errors import EndpointError, InputError, LabelsError
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.llm_judge import PROMPT_SHA256, REMINDER, TRIES, digit
 from sentinel_sql.labels.verdicts import VerdictLog, read_verdicts
@@ -221,6 +221,15 @@ def test_a_second_process_and_a_damaged_line_are_named(tmp_path: Path) -> None:
     with pytest.raises(LabelsError, match=r"v, line 1 is no sentinel-verdicts/1 verdict"):
         VerdictLog.open(tmp_path / "v")
     VerdictLog.open(tmp_path / "w").__exit__(None, None, None)
+
+
+def test_a_judge_that_samples_is_refused(database: SqliteDatabase, tmp_path: Path) -> None:
+    model = ScriptedModel(["1"], temperature=0.7)
+    with (
+        VerdictLog.open(tmp_path / "v") as log,
+        pytest.raises(InputError, match=r"temperature 0\.7"),
+    ):
+        label_by_model(prepared(database), model, log)
 
 
 def test_the_estimate_covers_what_is_sent(database: SqliteDatabase) -> None:

@@ -63,6 +63,11 @@ def export_audit(
             f"the labels were made at the clock {header.clock}, and the database stands at "
             f"{database.clock}: give --clock '{header.clock}'"
         )
+    if header.schema.tables and header.schema.sha256 != database.schema.sha256:
+        raise LabelsError(
+            f"the labels were made over a database of another schema than {database.name}'s: name "
+            "the one that they were made over with --database"
+        )
     key = draw(header, by_id, size=size, seed=seed)
     files = [folder / KEY, *(folder / f"rater-{number}.csv" for number in range(1, raters + 1))]
     there = next((file for file in files if os.path.lexists(file)), None)

@@ -16,7 +16,7 @@ from typing import Any
 
 from sentinel_sql.agent.model import ChatModel, Message
 from sentinel_sql.database.executor import Database
-from sentinel_sql.errors import EndpointError
+from sentinel_sql.errors import EndpointError, InputError
 from sentinel_sql.labels.case import ROWS_SHOWN, Case
 from sentinel_sql.labels.llm_judge import (
     PROMPT_SHA256,
@@ -195,9 +195,15 @@ def label_by_model(
         on_progress: told (cases done, cases to ask) after each.
 
     Raises:
+        InputError: the model samples at another temperature than 0.
         EndpointError: the endpoint is unusable, or calls keep failing. Verdicts so far are kept.
         LabelsError: a verdict can't be written.
     """
+    if model.temperature not in (0, None):
+        raise InputError(
+            f"the judge {model.name!r} samples at temperature {model.temperature:g}, so the same "
+            "case could get another verdict: set it to 0"
+        )
     pending = prepared.pending(log, model.name)
     failed: Counter[str] = Counter()
     calls = prompt_tokens = completion_tokens = in_a_row = 0
