@@ -15,8 +15,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -38,6 +36,7 @@ from sentinel_sql.monitor.linear import LinearHead
 from sentinel_sql.monitor.ngram_head import NgramHead
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.schema import Schema
+from sentinel_sql.whole_file import whole_folder
 
 FORMAT = "sentinel-monitor/1"
 MANIFEST = "manifest.json"
@@ -60,32 +59,22 @@ def save(monitor: Monitor, folder: str | Path) -> None:
         BundleError: the folder holds something else than a bundle, or can't be written.
     """
     folder = Path(folder)
-    if os.path.exists(folder) and not (folder / MANIFEST).is_file() and any(_listed(folder)):
-        raise BundleError(f"{folder} isn't empty and holds no monitor: choose another folder")
-    staged: Path | None = None
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staged = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        contents = dict(zip(ARRAYS, (_arrays(monitor), monitor.calibration), strict=True))
-        hashes = {name: _write(staged / name, _packed(it)) for name, it in contents.items()}
-        placed, brought = _placed(monitor)
-        for path, name in placed.items():
-            (staged / name).parent.mkdir(mode=0o700, exist_ok=True)
-            hashes[name] = _copy(path, staged / name)
-        manifest = _sealed(_manifest(monitor) | {"files": hashes, "brought": brought})
-        _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
-        retired = None
-        if folder.exists():
-            retired = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-            os.replace(folder, retired)
-        os.replace(staged, folder)
-        if retired is not None:
-            shutil.rmtree(retired)
+        with whole_folder(folder, known_by=MANIFEST) as staged:
+            contents = dict(zip(ARRAYS, (_arrays(monitor), monitor.calibration), strict=True))
+            hashes = {name: _write(staged / name, _packed(it)) for name, it in contents.items()}
+            placed, brought = _placed(monitor)
+            for path, name in placed.items():
+                (staged / name).parent.mkdir(mode=0o700, exist_ok=True)
+                hashes[name] = _copy(path, staged / name)
+            manifest = _sealed(_manifest(monitor) | {"files": hashes, "brought": brought})
+            _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
+    except FileExistsError as error:
+        raise BundleError(
+            f"{folder} isn't empty and holds no monitor: choose another folder"
+        ) from error
     except OSError as error:
         raise BundleError(f"can't write the monitor to {folder}: {error.strerror}") from error
-    finally:
-        if staged is not None and staged.exists():
-            shutil.rmtree(staged, ignore_errors=True)
 
 
 def load(folder: str | Path) -> Monitor:
@@ -313,10 +302,3 @@ def _sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
     content = {key: it for key, it in manifest.items() if key != "sha256"}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return content | {"sha256": hashlib.sha256(canonical.encode()).hexdigest()}
-
-
-def _listed(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError as error:
-        raise BundleError(f"can't write the monitor to {folder}: {error.strerror}") from error

@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.errors import CannotFitError, LabelsError, StoreError
 from sentinel_sql.labels.record import Label, LabelsHeader
@@ -157,7 +154,7 @@ def fit(
         estimators=estimators,
         agent=agent.fingerprint,
         thresholds=thresholds.to_json(),
-        calibration=_columns(scores),
+        calibration=scores.with_hashed_templates().to_columns(),
         facts={
             "judge": header.judge,
             "mode": header.mode,
@@ -190,12 +187,6 @@ def _probed(runs: Sequence[Trajectory]) -> bool:
     ran = [run for run in runs if any(x.observation.kind in ("rows", "empty") for x in run.steps)]
     with_some = sum(any(x.observation.probes for x in run.steps) for run in ran)
     return 2 * with_some > len(ran)
-
-
-def _columns(scores: PrefixScores) -> Mapping[str, NDArray[Any]]:
-    # A template may be a query's text; a bundle keeps only which runs share one.
-    hashed = [sha256(name.encode()).hexdigest()[:16] for name in scores.templates]
-    return scores.to_columns() | {"templates": np.array(hashed)}
 
 
 @dataclass(frozen=True, kw_only=True)
