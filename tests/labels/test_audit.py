@@ -162,14 +162,14 @@ def test_missing_and_repeated_lines_and_other_columns_are_counted(tmp_path: Path
         (["case,verdict", "c0001,1"], "no header line with the columns `case` and `correct`"),
         ([""], "no header line"),
         (["c0001,1", "c0002,0"], "no header line"),
-        (["case,correct", "c0001,1", "c0009,1"], "line 3 is of no case of this audit"),
-        (["case,correct", ",1"], "line 2 is of no case"),
-        (["case,correct", "c0001,SECRET"], r"line 2 \(c0001\) has no verdict that can be read"),
-        (["case,correct", "c0001,2"], r"line 2 \(c0001\) has no verdict"),
-        (["case,correct", "c0001,1", "c0001,0"], "line 3 says another verdict of c0001"),
+        (["case,correct", "c0001,1", "c0009,1"], "row 3 is of no case of this audit"),
+        (["case,correct", ",1"], "row 2 is of no case"),
+        (["case,correct", "c0001,SECRET"], r"row 2 \(c0001\) has no verdict that can be read"),
+        (["case,correct", "c0001,2"], r"row 2 \(c0001\) has no verdict"),
+        (["case,correct", "c0001,1", "c0001,0"], "row 3 says another verdict of c0001"),
     ],
 )
-def test_what_cannot_be_read_is_named_by_its_line_and_never_quoted(
+def test_what_cannot_be_read_is_named_by_its_row_and_never_quoted(
     tmp_path: Path, lines: list[str], says: str
 ) -> None:
     with pytest.raises(LabelsError, match=says) as error:

@@ -134,27 +134,29 @@ def test_what_is_no_digit_is_asked_again_and_then_left_unjudged(
     assert again.labelling == made.labelling
 
 
-def test_a_kill_costs_no_verdict_and_the_rest_is_asked_once(
-    database: SqliteDatabase, tmp_path: Path
+@pytest.mark.parametrize("known", range(1, 6))
+def test_an_end_at_any_verdict_costs_none_and_the_rest_is_asked_once(
+    database: SqliteDatabase, tmp_path: Path, known: int
 ) -> None:
-    def dies(number: int, _heard: str) -> str:
-        if number == 3:
-            raise KeyboardInterrupt
-        return "1"
+    def go_on(model: Counted, until: int = 99) -> list[bool | None]:
+        def dies(done: int, _total: int) -> None:
+            if done == until:
+                raise KeyboardInterrupt
 
-    def go_on(model: Counted) -> list[bool | None]:
         with VerdictLog.open(tmp_path / "v") as log:
-            made = label_by_model(prepared(database, count=8), model, log, workers=1)
+            made = label_by_model(
+                prepared(database, count=8), model, log, workers=1, on_progress=dies
+            )
         return [label.correct for label in made.labelling.labels]
 
     with pytest.raises(KeyboardInterrupt):
-        go_on(Counted(dies))
-    assert len(read_verdicts(tmp_path / "v")) == 2
+        go_on(Counted(lambda *_: "1"), until=known)
+    assert len(read_verdicts(tmp_path / "v")) == known
     with (tmp_path / "v").open("ab") as torn:
         torn.write(b'{"format":"sentinel-verd')
     rest = Counted(lambda *_: "1")
     assert go_on(rest) == [True, False, *[True] * 6]
-    assert len(rest.heard) == 4
+    assert len(rest.heard) == 6 - known
     assert (tmp_path / "v.torn").exists()
 
 

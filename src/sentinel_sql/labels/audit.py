@@ -197,20 +197,20 @@ def read_sheet(path: Path, key: AuditKey) -> Ratings:
         case = line[at_case].strip().casefold() if at_case < len(line) else ""
         if case not in known:
             raise LabelsError(
-                f"{path}, line {number} is of no case of this audit: give the sheet that belongs "
+                f"{path}, row {number} is of no case of this audit: give the sheet that belongs "
                 "to it, its column `case` as it was exported"
             )
         said = line[at_correct].strip().casefold() if at_correct < len(line) else ""
         if said not in _VERDICTS:
             raise LabelsError(
-                f"{path}, line {number} ({case}) has no verdict that can be read in its column "
+                f"{path}, row {number} ({case}) has no verdict that can be read in its column "
                 "`correct`: write 1 or 0 there, or leave it blank, and put words into `comment`"
             )
         verdict = _VERDICTS[said]
         if case in seen:
             if None not in (verdict, seen[case]) and verdict != seen[case]:
                 raise LabelsError(
-                    f"{path}, line {number} says another verdict of {case} than a line before: "
+                    f"{path}, row {number} says another verdict of {case} than a row before: "
                     "leave one of the two"
                 )
             repeated += 1

@@ -6,10 +6,8 @@ asks nothing; `label_by_model` asks what no earlier run has asked.
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,12 +28,11 @@ from sentinel_sql.labels.llm_judge import (
 from sentinel_sql.labels.record import UNJUDGED, Label
 from sentinel_sql.labels.rules import Answer
 from sentinel_sql.labels.verdicts import StoredVerdict, VerdictLog
+from sentinel_sql.pipeline.daemons import in_daemons
 from sentinel_sql.pipeline.label import Labelling, compare_runs
+from sentinel_sql.pipeline.workers import FAILURES_IN_A_ROW, terminated_as_interrupted
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import Trajectory
-
-FAILURES_IN_A_ROW = 10
-"""Failed calls without an answer between them after which the endpoint counts as gone; ours."""
 
 CHARACTERS_PER_TOKEN = 3.5
 """For the estimate alone; ours: SQL and identifiers take more tokens than prose (about 4)."""
@@ -207,8 +204,22 @@ def label_by_model(
     pending = prepared.pending(log, model.name)
     failed: Counter[str] = Counter()
     calls = prompt_tokens = completion_tokens = in_a_row = 0
-    with closing(_asked(pending, _Judge(model), workers)) as outcomes:
-        for done, (case, outcome) in enumerate(outcomes, 1):
+    judge = _Judge(model)
+
+    def ask(case: Case) -> Iterator[tuple[Case, ModelVerdict | EndpointError]]:
+        try:
+            yield case, judge_by_model(case, judge)
+        except EndpointError as error:
+            yield case, error
+
+    with (
+        terminated_as_interrupted(),
+        closing(in_daemons(ask, pending, count=max(1, workers))) as results,
+    ):
+        for done, result in enumerate(results, 1):
+            if isinstance(result, Exception):
+                raise result
+            case, outcome = result
             if isinstance(outcome, EndpointError):
                 failed[str(outcome)] += 1
                 in_a_row += 1
@@ -219,8 +230,6 @@ def label_by_model(
                         "goes on from there",
                         for_every_call=outcome.for_every_call,
                     ) from outcome
-            elif isinstance(outcome, BaseException):
-                raise outcome
             else:
                 in_a_row = 0
                 calls += outcome.tries
@@ -295,43 +304,3 @@ class _Judge:
             prompt_tokens=said.prompt_tokens,
             completion_tokens=said.completion_tokens,
         )
-
-
-def _asked(
-    cases: Sequence[Case], model: _Judge, workers: int
-) -> Generator[tuple[Case, ModelVerdict | BaseException], None, None]:
-    """Yield each case with what came of asking, as it comes; stops asking when closed."""
-    workers = max(1, min(workers, len(cases)))
-    waiting: queue.SimpleQueue[Case] = queue.SimpleQueue()
-    answered: queue.SimpleQueue[tuple[Case, ModelVerdict | BaseException]] = queue.SimpleQueue()
-    stop = threading.Event()
-    # One permit a case under way: no call starts before what came back was looked at, so that
-    # an endpoint that is gone isn't called by every case in turn.
-    permits = threading.Semaphore(workers)
-
-    def work() -> None:
-        while True:
-            permits.acquire()
-            if stop.is_set():
-                return
-            try:
-                case = waiting.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                answered.put((case, judge_by_model(case, model)))
-            except BaseException as error:
-                answered.put((case, error))
-
-    for case in cases:
-        waiting.put(case)
-    try:
-        for number in range(workers):
-            # Daemons, so that a call that hangs can't keep an interrupted process alive.
-            threading.Thread(target=work, name=f"sentinel-judge-{number}", daemon=True).start()
-        for _ in cases:
-            yield answered.get()
-            permits.release()
-    finally:
-        stop.set()
-        permits.release(workers)
