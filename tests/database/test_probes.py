@@ -74,11 +74,35 @@ def test_the_chain_counts_rows_join_by_join(
     assert Prober(database).probe(sql).chain == chain
 
 
-def test_the_end_of_a_chain_is_what_the_query_returns(database: SqliteDatabase) -> None:
-    for gender in ("f", "m", "x"):
-        for drug in ("heparin", "Aspirin"):
-            sql = f"SELECT * {JOINED} WHERE p.gender = '{gender}' AND r.drug = '{drug}'"
-            assert Prober(database).probe(sql).chain[-1] == len(database.execute(sql).rows)
+conditions = st.sampled_from(
+    ["p.gender = 'f'", "gender <> 'm'", "a.insurance IS NULL", "insurance IN ('other', 'x')",
+     "r.drug LIKE '%in'", "drug IS NOT NULL", "p.subject_id < a.hadm_id - 9", "r.row_id > 100",
+     "a.hadm_id IN (SELECT hadm_id FROM prescriptions WHERE drug = 'heparin')",
+     "EXISTS (SELECT 1 FROM prescriptions x WHERE x.hadm_id = a.hadm_id AND p.gender = 'f')",
+     "(r.drug = 'heparin' OR p.gender = 'f')", 'p.gender = "f"']
+)  # fmt: skip
+chains = st.builds(
+    lambda first, second, glue, parts: (
+        f"FROM patients p {first} admissions a ON p.subject_id = a.subject_id "
+        f"{second} prescriptions r ON r.hadm_id = a.hadm_id"
+        + (f" WHERE {f' {glue} '.join(parts)}" if parts else "")
+    ),
+    st.sampled_from(["JOIN", "LEFT JOIN"]),
+    st.sampled_from(["JOIN", "LEFT JOIN"]),
+    st.sampled_from(["AND", "AND", "OR"]),
+    st.lists(conditions, max_size=4),
+)
+
+
+@given(chains)
+def test_a_chain_ends_with_the_rows_that_the_query_itself_reads(
+    database: SqliteDatabase, joined: str
+) -> None:
+    chain = Prober(database).probe(f"SELECT p.gender, COUNT(*) {joined} GROUP BY 1").chain
+    assert len(chain) == 3
+    assert chain[-1] == database.execute(f"SELECT COUNT(*) {joined}").rows[0][0]
+    assert chain[0] is not None
+    assert chain[0] <= 3
 
 
 def test_nulls_are_shares_of_each_result_column(database: SqliteDatabase) -> None:
