@@ -108,7 +108,9 @@ def _loaded(kind: Any, folder: Path, settings: dict[str, Any]) -> Any:
                 dtype=torch().float32,
                 **settings,
             )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except SentinelError:
+        raise
+    except Exception as error:  # each library below has kinds of its own
         raise InputError(
             f"the encoder in {folder} can't be loaded: {' '.join(str(error).split())[:200]}"
         ) from error
