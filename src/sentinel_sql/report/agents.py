@@ -88,13 +88,13 @@ def read_agents(folders: Iterable[Path]) -> tuple[ReportedAgent, ...]:
     return tuple(agents)
 
 
-def read_views(agent: ReportedAgent, *, most: int, characters: int) -> list[dict[str, Any]]:
+def read_views(agent: ReportedAgent, *, most: int, size: int) -> list[dict[str, Any]]:
     """Read the first runs of an agent's sample, the most telling first.
 
     Args:
         agent: whose.
         most: runs to read.
-        characters: of JSON to read at most; a run that doesn't fit ends the reading.
+        size: bytes that they may take on the page; a run that doesn't fit ends the reading.
 
     Raises:
         InputError: the file is damaged.
@@ -106,8 +106,9 @@ def read_views(agent: ReportedAgent, *, most: int, characters: int) -> list[dict
     try:
         with path.open(encoding="utf-8") as lines:
             for line in lines:
-                characters -= len(line)
-                if len(views) == most or characters < 0:
+                # In a script element these three marks take six bytes each.
+                size -= len(line.encode()) + 5 * sum(line.count(mark) for mark in "<>&")
+                if len(views) == most or size < 0:
                     break
                 view = json.loads(line)
                 if view["format"] != VIEW_FORMAT:

@@ -80,7 +80,7 @@ SECTIONS: Final[Sequence[Section]] = (
             "guessing, 1 is perfect. Quiet failures are answers that ran, aren't empty and are "
             "wrong: the plain rule 'executed and not empty' can't see them."
         ),
-        tables=("heads", "by_step"),
+        tables=("heads", "by_step", "question_only"),
         figure="by_step",
     ),
     Section(
@@ -97,8 +97,8 @@ SECTIONS: Final[Sequence[Section]] = (
             "What each feature adds to the heads: one that adds nothing, on questions that it "
             "wasn't chosen on, should go."
         ),
-        tables=("feature_screen", "survivors", "knockouts"),
-        command="sentinel evaluate … --screen --out FOLDER",
+        tables=("feature_screen", "survivor_matrix"),
+        command="sentinel heads screen … --out FOLDER",
     ),
     Section(
         name="leakage",
@@ -107,21 +107,31 @@ SECTIONS: Final[Sequence[Section]] = (
             "Controls that must come out at chance, and simple readers that show how much of the "
             "score is in the wording alone."
         ),
-        tables=("leakage",),
+        tables=("leakage", "leakage_controls", "leakage_copies"),
         command="sentinel audit leakage … --out FOLDER",
     ),
     Section(
         name="rivals",
         title="Would something simpler do",
-        lead="Other ways to be sure, on the same runs.",
-        tables=("rivals", "question_only"),
+        lead=(
+            "Other ways to doubt an answer, on the very same answers. What doesn't beat the plain "
+            "rule 'executed and not empty' adds nothing."
+        ),
+        tables=("rivals", "rival_payoffs", "rivals_covered", "rival_payoffs_covered", "candidates"),
         command="sentinel evaluate … --rivals --out FOLDER",
     ),
     Section(
         name="seeds",
         title="How much is luck",
         lead="The same fit with other seeds.",
-        tables=("seeds", "seed_variance"),
+        tables=("seeds", "seed_figures"),
         command="sentinel evaluate … --seeds 5 --out FOLDER",
+    ),
+    Section(
+        name="labels",
+        title="Were the answers judged rightly",
+        lead="Judges held to one another and to people, who didn't see what the judges said.",
+        tables=("disagreement", "disagreement_reasons", "judge_audit", "raters"),
+        command="sentinel audit disagreement … --out FOLDER, sentinel audit score … --out FOLDER",
     ),
 )

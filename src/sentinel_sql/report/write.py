@@ -20,8 +20,8 @@ from sentinel_sql.whole_file import write_whole
 
 PAGE: Final = "report.html"
 MOST_RUNS: Final = 200
-MOST_CHARACTERS: Final = 2_500_000
-"""Of single runs on a page, so that it stays below 5 MB whatever they said (ours)."""
+RUNS_SIZE: Final = 2_000_000
+"""Bytes of single runs on a page, so that it stays below 5 MB whatever they said (ours)."""
 
 OnProgress = Callable[[int, int], None]
 
@@ -141,7 +141,7 @@ def _runs(agents: Sequence[ReportedAgent]) -> Runs:
             for view in read_views(
                 agent,
                 most=MOST_RUNS // len(agents),
-                characters=MOST_CHARACTERS // len(agents),
+                size=RUNS_SIZE // len(agents),
             )
         )
     if not views:
