@@ -59,3 +59,14 @@ def test_a_monitor_fitted_on_probed_runs_has_its_live_queries_probed(
     assert call.code == 0, call.err
     answer = call.document["answer"]
     assert answer["status"] == "judged", answer
+    evaluated = (
+        "--pools",
+        fitted.pools,
+        "--labels",
+        fitted.labels,
+        "--monitor",
+        tmp_path / "monitor",
+    )
+    assert sentinel("evaluate", probed, *evaluated).code == 0
+    without = sentinel("evaluate", fitted.store, *evaluated)
+    assert (without.code, "add them with `sentinel probe`" in without.err) == (2, True)

@@ -137,7 +137,8 @@ def evaluate(
     Raises:
         BundleError: the monitor is for another agent or schema, or spending can't be recorded.
         PoolsError: the monitor was fitted with another manifest, or a run isn't in it.
-        StoreError: no run of this pool, a run twice, or a run that contradicts itself.
+        StoreError: no run of this pool, a run twice, a run that contradicts itself, or one without
+            probes where the monitor learned from them.
         LabelsError: labels that don't fit the runs.
         InputError: no stakes, or some that make no sense, or an option that these runs don't
             allow.
@@ -299,6 +300,11 @@ class _Picked:
             if label is None or label.without_verdict:
                 (self.unlabelled if label is None else self.unjudged).append(name)
                 continue
+            if self._monitor.facts.get("probed") and _lacks_probes(trajectory):
+                raise StoreError(
+                    f"the monitor was fitted on runs with probes, and run {name} has none: add "
+                    "them with `sentinel probe`"
+                )
             self.sha256.update(encode(trajectory))
             self._strict.append(label.strict)
             self.prompt_tokens += [
@@ -313,6 +319,13 @@ class _Picked:
         if any(label is None for label, asked in zip(self._strict, judged, strict=True) if asked):
             return None
         return judged & np.array([label is True for label in self._strict], np.bool_)
+
+
+def _lacks_probes(run: Trajectory) -> bool:
+    """Tell whether a live guard would call this answer `missing-probes`."""
+    ran = bool(run.steps) and run.steps[-1].observation.kind in ("rows", "empty")
+    answered = run.outcome.kind == "answered"
+    return answered and ran and all(step.observation.probes is None for step in run.steps)
 
 
 def _counted(

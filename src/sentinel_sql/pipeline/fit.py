@@ -185,7 +185,7 @@ def _reads_probes(head: Head[Any]) -> bool:
 def _probed(runs: Sequence[Trajectory]) -> bool:
     """Tell if most of the runs whose queries ran carry probes: then a live run needs them too."""
     ran = [run for run in runs if any(x.observation.kind in ("rows", "empty") for x in run.steps)]
-    with_some = sum(any(x.observation.probes for x in run.steps) for run in ran)
+    with_some = sum(any(x.observation.probes is not None for x in run.steps) for run in ran)
     return 2 * with_some > len(ran)
 
 
