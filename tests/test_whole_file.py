@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sentinel_sql.whole_file import write_whole
+from sentinel_sql.whole_file import whole_folder, write_whole
 
 
 def test_a_file_is_what_was_written_and_its_owners_only(tmp_path: Path) -> None:
@@ -55,3 +55,20 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader.join(10)
     assert got == [b"x"]
     assert pipe.is_fifo()
+
+
+def test_a_folder_is_replaced_only_by_its_own_kind_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    link.symlink_to(real)
+    for text in ("first", "second"):
+        with whole_folder(link, known_by="mark") as draft:
+            (draft / "mark").write_text(text)
+    assert link.is_symlink()
+    assert (real / "mark").read_text() == "second"
+    with pytest.raises(FileExistsError), whole_folder(real, known_by="other"):
+        pass
+    with pytest.raises(KeyError), whole_folder(real, known_by="mark") as draft:
+        (draft / "mark").write_text("half")
+        raise KeyError
+    assert (real / "mark").read_text() == "second"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]

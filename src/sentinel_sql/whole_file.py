@@ -40,6 +40,18 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     sync_folder(path.parent)
 
 
+def check_replaceable(folder: str | Path, *, known_by: str) -> None:
+    """Make sure that `whole_folder` may write a folder, before the work that fills it.
+
+    Raises:
+        FileExistsError: the folder holds something else than `known_by` tells.
+        OSError: it is no folder, or can't be looked into.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / known_by).is_file() and os.listdir(folder):
+        raise FileExistsError(f"{folder} isn't empty and holds no {known_by}")
+
+
 @contextmanager
 def whole_folder(folder: str | Path, *, known_by: str) -> Iterator[Path]:
     """Give a draft to fill; the folder then stands in its place at once, or stays as it was.
@@ -53,8 +65,7 @@ def whole_folder(folder: str | Path, *, known_by: str) -> Iterator[Path]:
         OSError: it can't be written; nothing of it stays behind.
     """
     folder = Path(os.path.realpath(folder))  # a link stays a link
-    if folder.exists() and not (folder / known_by).is_file() and os.listdir(folder):
-        raise FileExistsError(f"{folder} isn't empty and holds no {known_by}")
+    check_replaceable(folder, known_by=known_by)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:

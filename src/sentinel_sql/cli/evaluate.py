@@ -106,7 +106,7 @@ def evaluate(
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.pipeline.confidences import read_confidences
     from sentinel_sql.pipeline.evaluate import evaluate as evaluate_monitor
-    from sentinel_sql.pipeline.evaluation_folder import save
+    from sentinel_sql.pipeline.evaluation_folder import check_place, save
     from sentinel_sql.pipeline.rivals import rival_exhibits
     from sentinel_sql.pipeline.seeds import seed_exhibits
     from sentinel_sql.pipeline.views import keep_sample
@@ -117,7 +117,9 @@ def evaluate(
         raise InputError("--confidences says what to set beside the monitor: give --rivals, too")
     if rivals and question_only:
         raise InputError("--rivals compares whole runs, and --question-only reads none: give one")
-    # Read before anything is spent.
+    # Read and looked at before anything is spent.
+    if out is not None:
+        check_place(out)
     asked = None if confidences is None else read_confidences(confidences)
     header, labelled = read_labels(labels)
     with progress("prefix scores") as advance:

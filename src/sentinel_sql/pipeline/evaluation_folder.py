@@ -14,7 +14,8 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from sentinel_sql.evaluation.exhibit import Evidence
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.pipeline.evaluate import FORMAT, Evaluation
-from sentinel_sql.whole_file import whole_folder, write_whole
+from sentinel_sql.whole_file import check_replaceable, whole_folder, write_whole
 
 DOCUMENT, SCORES = "evaluation.json", "scores.npz"
 _CALIBRATION, _FACTS = "calibration/", "facts/"
@@ -54,20 +55,21 @@ def save(evaluation: Evaluation, folder: str | Path) -> None:
     folder = Path(folder)
     columns = packed(evaluation.evidence)
     document = evaluation.to_json() | {"files": {SCORES: hashlib.sha256(columns).hexdigest()}}
-    try:
-        with whole_folder(folder, known_by=DOCUMENT) as draft:
-            write_whole(draft / SCORES, columns)
-            tables.write(draft, evaluation.exhibits)
-            text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-            write_whole(draft / DOCUMENT, text + "\n")
-    except FileExistsError as error:
-        raise InputError(
-            f"{folder} isn't empty and holds no evaluation: choose another folder"
-        ) from error
-    except OSError as error:
-        raise InputError(
-            f"{folder} can't be written ({error.strerror}): choose another folder"
-        ) from error
+    with _refusing(folder), whole_folder(folder, known_by=DOCUMENT) as draft:
+        write_whole(draft / SCORES, columns)
+        tables.write(draft, evaluation.exhibits)
+        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(draft / DOCUMENT, text + "\n")
+
+
+def check_place(folder: str | Path) -> None:
+    """Make sure that an evaluation may be saved there, before a pool is spent for it.
+
+    Raises:
+        InputError: the folder holds something else than an evaluation, or isn't one.
+    """
+    with _refusing(Path(folder)):
+        check_replaceable(folder, known_by=DOCUMENT)
 
 
 def read(folder: str | Path) -> StoredEvaluation:
@@ -128,6 +130,20 @@ def packed(evidence: Evidence) -> bytes:
     sink = io.BytesIO()
     np.savez_compressed(sink, allow_pickle=False, **columns)
     return sink.getvalue()
+
+
+@contextmanager
+def _refusing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError as error:
+        raise InputError(
+            f"{folder} isn't empty and holds no evaluation: choose another folder"
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{folder} can't be written ({error.strerror}): choose another folder"
+        ) from error
 
 
 def _document(folder: Path) -> Mapping[str, Any]:
