@@ -266,3 +266,28 @@ def test_the_cost_told_beforehand_is_the_number_of_calls_made(
     held = {(run.question.id, method) for run in runs for method in METHODS}
     assert {cost.calls for cost in costs(runs, METHODS, samples=4, held=held)} == {0}
     assert found.calls == sum(record["calls"] for record in lines(tmp_path))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_interruption_keeps_what_was_recorded_and_says_what_is_left(
+    database: SqliteDatabase, tmp_path: Path, workers: int
+) -> None:
+    agent, runs = recorded(database, count=6)
+
+    def stop(done: int, _total: int) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    found = ask_confidences(
+        runs,
+        asker(agent),
+        ["p-true", "verbalized"],
+        store=tmp_path,
+        workers=workers,
+        on_progress=stop,
+    )
+    assert found.interrupted
+    assert (sum(found.done.values()), found.missing) == (4, 8)
+    assert len(lines(tmp_path)) == 4
+    rest = ask_confidences(runs, asker(agent), ["p-true", "verbalized"], store=tmp_path)
+    assert (sum(rest.done.values()), rest.missing, rest.interrupted) == (8, 0, False)
