@@ -67,8 +67,13 @@ def test_a_folder_is_replaced_only_by_its_own_kind_and_a_link_stays_a_link(tmp_p
     assert (real / "mark").read_text() == "second"
     with pytest.raises(FileExistsError), whole_folder(real, known_by="other"):
         pass
-    with pytest.raises(KeyError), whole_folder(real, known_by="mark") as draft:
-        (draft / "mark").write_text("half")
-        raise KeyError
+
+    def fail() -> None:
+        with whole_folder(real, known_by="mark") as draft:
+            (draft / "mark").write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert (real / "mark").read_text() == "second"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]

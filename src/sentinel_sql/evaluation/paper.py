@@ -58,16 +58,36 @@ _BY_STAKES: Mapping[tuple[str, str], tuple[Five, Five, Five]] = {
         (None, 0.47, None, None, None),
         (None, 0.47, None, None, None),
     ),
-    ("coverage vanilla", "table 3"): ((0.84, None, None, None, None),) * 3,
-    ("coverage with Chow's rule", "table 3"): (
+    ("coverage vanilla", "table 3, abstract and section 5"): ((0.84, 0.84, None, 0.84, None),) * 3,
+    ("coverage with Chow's rule", "table 3, sections 4.2 and 5"): (
         (0.38, 0.55, None, 0.21, None),
         (0.17, None, None, None, None),
         (0.03, None, None, None, None),
     ),
-    ("accuracy with Chow's rule", "table 3"): (
+    ("accuracy with Chow's rule", "table 3, sections 4.2 and 5, appendix F"): (
         (0.73, 0.69, None, 0.68, None),
-        (0.86, None, None, None, None),
+        (0.86, 0.79, None, None, None),
         (0.95, None, None, None, None),
+    ),
+    ("accuracy with Chow's rule, strict labels", "appendix F"): (
+        (None, 0.52, None, None, None),
+        (None, 0.66, None, None, None),
+        (None, None, None, None, None),
+    ),
+    ("gain over always abstaining, strict labels", "appendix F"): (
+        (0.05, 0.03, None, None, None),
+        (-0.07, -0.11, None, None, None),
+        (None, None, None, None, None),
+    ),
+    ("gain over always abstaining, 20 % unanswerable", "appendix F"): (
+        (0.15, 0.16, None, None, None),
+        (None, None, None, None, None),
+        (None, None, None, None, None),
+    ),
+    ("gain over always abstaining, 33 % unanswerable", "appendix F"): (
+        (0.12, 0.12, None, None, None),
+        (None, None, None, None, None),
+        (None, None, None, None, None),
     ),
 }
 # Gain over always abstaining with its interval (table 4), by agent, at λ = 1, 4, 9.
