@@ -30,18 +30,19 @@ def resampled_aurc(
     inside = np.flatnonzero(where)
     if len(inside) == 0 or resampling.reweighting is not None:
         return None
-    levels, group = np.unique(-score[inside], return_inverse=True)
+    inside = inside[np.argsort(-score[inside], kind="stable")]
+    starts = np.flatnonzero(np.append(True, np.diff(score[inside]) != 0))
     wrong = ~target[inside]
     cluster = resampling.cluster[inside]
     # The most answers that a resample can hold bound the harmonic numbers.
     answers = np.bincount(cluster, minlength=resampling.clusters)
     largest = int(max((resampling.counts @ answers).max(), len(inside)))
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, largest + 1))])
-    whole = _areas(np.ones((1, len(inside))), wrong, group, len(levels), harmonic)
+    whole = _areas(np.ones((1, len(inside))), wrong, starts, harmonic)
     rows = max(1, _BLOCK // len(inside))
     drawn = np.concatenate(
         [
-            _areas(counts[:, cluster], wrong, group, len(levels), harmonic)
+            _areas(counts[:, cluster], wrong, starts, harmonic)
             for counts in np.split(resampling.counts, np.arange(rows, len(resampling.counts), rows))
         ]
     )
@@ -50,23 +51,22 @@ def resampled_aurc(
     return Interval(estimate=float(whole[0]), low=float(low), high=float(high))
 
 
-def _areas(weights: Floats, wrong: Bools, group: Ints, groups: int, harmonic: Floats) -> Floats:
-    """Return the area of each row of integer weights, shape (B,); NaN where it is empty."""
-    size = _per_group(weights, group, groups)
-    errors = _per_group(weights * wrong, group, groups)
-    before, errors_before = (np.cumsum(column, axis=1) - column for column in (size, errors))
+def _areas(weights: Floats, wrong: Bools, starts: Ints, harmonic: Floats) -> Floats:
+    """Return the area of each row of integer weights, shape (B,); NaN where it is empty.
+
+    The columns are the answers, the surest first; `starts` are those at which a new score begins.
+    """
+    size, errors = weights, weights * wrong
+    if len(starts) < len(wrong):
+        size, errors = (np.add.reduceat(column, starts, axis=1) for column in (size, errors))
+    after = np.cumsum(size, axis=1)
+    before, errors_before = after - size, np.cumsum(errors, axis=1) - errors
     rate = np.divide(errors, size, out=np.zeros_like(errors), where=size > 0)
-    first, last = before.astype(np.int64), (before + size).astype(np.int64)
-    area = errors + (errors_before - before * rate) * (harmonic[last] - harmonic[first])
-    total = size.sum(axis=1)
+    ranks = harmonic[after.astype(np.intp)]
+    ranks[:, 1:] -= ranks[:, :-1].copy()
+    area = errors + (errors_before - before * rate) * ranks
+    total = after[:, -1]
     mean: Floats = np.divide(
         area.sum(axis=1), total, out=np.full(len(total), np.nan), where=total > 0
     )
     return mean
-
-
-def _per_group(columns: Floats, group: Ints, groups: int) -> Floats:
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(groups))
-    summed: Floats = np.add.reduceat(columns[:, order], starts, axis=1)
-    return summed
