@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ class OnnxNetwork:
         library = onnxruntime()
         options: Any = library.SessionOptions()
         options.log_severity_level = 3
+        if (threads := os.environ.get("OMP_NUM_THREADS", "")).isdigit():
+            options.intra_op_num_threads = int(threads)  # as torch and numpy do
         try:
             self._session: Any = library.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
