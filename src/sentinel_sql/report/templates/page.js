@@ -202,32 +202,40 @@ function showRun(index) {
   place.querySelectorAll("details").forEach((each, number) => { each.open = Boolean(opened[number]); });
 }
 
+// Mistakes first, among them the wrong answers that looked surest; the rest as it was chosen.
+function ranked(entries) {
+  const place = ({ fault, decision }) => !fault ? [2, 0] : decision.kind === "deliver" ? [0, -decision.value] : [1, decision.value ?? 2];
+  return entries.map((entry) => [place(entry), entry])
+    .sort(([a], [b]) => a[0] - b[0] || a[1] - b[1])
+    .map(([, entry]) => entry);
+}
+
 function listRuns() {
   const list = document.getElementById("run-list");
   const at = Number(slider.value);
   const wanted = document.getElementById("filter").value;
   const whose = document.getElementById("whose")?.value ?? "";
-  const shown = Number(document.getElementById("run").dataset.shown ?? 0);
   const focused = document.activeElement?.dataset?.view;
-  const items = [];
-  data.views.forEach((view, index) => {
-    if (whose !== "" && String(view.agent) !== whose) return;
+  const place = document.getElementById("run");
+  const entries = ranked(data.views.map((view, index) => {
     const decision = decide(view, data.agents[view.agent], at, early.checked);
-    const fault = mistaken(view, decision);
-    if (wanted === "mistake" ? !fault : wanted !== "" && decision.kind !== wanted) return;
+    return { view, index, decision, fault: mistaken(view, decision) };
+  })).filter(({ view, decision, fault }) => (whose === "" || String(view.agent) === whose)
+    && (wanted === "mistake" ? fault : wanted === "" || decision.kind === wanted));
+  place.dataset.shown ??= String(entries[0].index);
+  list.replaceChildren(...entries.map(({ view, index, decision, fault }) => {
     const sure = decision.value === undefined ? "" : ` (${number(decision.value)})`;
-    const button = make("button", { type: "button", "data-view": index, "aria-current": index === shown },
+    const button = make("button", { type: "button", "data-view": index, "aria-current": String(index) === place.dataset.shown },
       make("span", {}, view.question),
       make("span", { class: "says" }, `${fault ? "✗ " : ""}${decision.kind}${sure} – ${verdictOf(view, decision)}`));
     button.addEventListener("click", () => {
       showRun(index);
       for (const each of list.querySelectorAll("button")) each.setAttribute("aria-current", each === button);
-      if (window.innerWidth < 1000) document.getElementById("run").scrollIntoView();
+      if (window.innerWidth < 1000) place.scrollIntoView();
     });
-    items.push(make("li", {}, button));
-  });
-  list.replaceChildren(...items);
-  document.getElementById("run-count").textContent = `${items.length} of ${data.views.length} runs`;
+    return make("li", {}, button);
+  }));
+  document.getElementById("run-count").textContent = `${entries.length} of ${data.views.length} runs`;
   list.querySelector(`[data-view="${focused}"]`)?.focus();
 }
 
