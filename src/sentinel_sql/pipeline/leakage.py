@@ -327,8 +327,13 @@ class _WordReader:
             if target[fitted].all() or not target[fitted].any():
                 scores[scored] = float(target[fitted][0])
                 continue
+            # More words than runs: the dual problem is the small one.
             model = LogisticRegression(
-                class_weight="balanced", solver="liblinear", random_state=self.seed
+                class_weight="balanced",
+                solver="liblinear",
+                dual=True,
+                max_iter=5000,
+                random_state=self.seed,
             )
             model.fit(learned, target[fitted])
             scores[scored] = model.predict_proba(asked)[:, 1]
