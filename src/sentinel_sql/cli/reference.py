@@ -18,7 +18,7 @@ VERBS = (
         (name,)
         for name in ("collect", "import", "probe", "label", "fit", "evaluate", "report", "show")
     ),
-    *(("heads", "compare"), ("rivals", "collect")),
+    *(("heads", "compare"), ("heads", "screen"), ("rivals", "collect")),
     *((name,) for name in ("doctor", "bench")),
 )
 """In the order in which a user meets them; a test holds them to the commands that exist."""
