@@ -78,6 +78,8 @@ def measure(agents: int = AGENTS, runs: int = RUNS) -> dict[str, Any]:
         "seconds": round(told["seconds"], 1),
         "cpu_seconds": round(told["cpu_seconds"], 1),
         "seconds_within_budget": told["seconds"] <= SECONDS_BUDGET,
+        # One thread: on a quiet core this is what the clock shows.
+        "cpu_seconds_within_budget": told["cpu_seconds"] <= SECONDS_BUDGET,
         "peak_memory_mb": round(peak),
         "memory_within_budget": peak <= MEMORY_BUDGET_MB,
         "page_mb": round(told["bytes"] / 1e6, 2),
