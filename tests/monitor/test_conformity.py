@@ -187,6 +187,15 @@ def test_a_restored_head_scores_as_the_saved_one(
     assert np.abs(restored.score(inputs) - fitted.score(inputs)).max() <= 1e-6
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "onnx" in kind])
+def test_an_exported_head_says_how_far_its_scores_are_from_torch(
+    kind: str, fitted: FittedHead[Any]
+) -> None:
+    told = fitted.facts()["drift"]
+    assert told["snapshots"] == 64
+    assert 0 < told["mean"] <= told["largest"] < (0.1 if "int8" in kind else 1e-3)
+
+
 @of_every_kind
 def test_a_question_decides_however_long_the_run(
     kind: str, head: Head[Any], fitted: FittedHead[Any]

@@ -17,7 +17,8 @@ from sklearn.metrics import roc_auc_score
 import killed_fit
 from run_cases import HEADER, planted_store
 from sentinel_sql.monitor import bundle
-from sentinel_sql.monitor.encoder import EncoderHead, FittedEncoderHead, drift
+from sentinel_sql.monitor.encoder import EncoderHead, FittedEncoderHead
+from sentinel_sql.monitor.encoders.drift import drift
 from sentinel_sql.monitor.encoders.text import Text
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.monitor.snapshots import ReadRun, Task, fit_heads, read_run, score_prefixes
@@ -126,7 +127,7 @@ def test_a_graph_scores_as_torch_does(
         told = graph_head.facts()["drift"]
         assert told["snapshots"] == 64
         assert 0 <= told["mean"] <= told["largest"] <= (1e-3 if serve == "onnx" else 0.05)
-    assert drift(pair[0].encoder, pair[0].encoder, texts)["largest"] == 0.0
+    assert drift(pair, pair, texts)["largest"] == 0.0
 
 
 def test_a_distilbert_is_trained_and_exported_too(

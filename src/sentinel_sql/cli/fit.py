@@ -125,6 +125,12 @@ def _told(made: Monitor, out: Path) -> Mapping[str, object]:
         "left out, no label": made.facts["unlabelled"] or None,
         "left out, no verdict": made.facts["unjudged"] or None,
         "head": estimators.head.name,
+        "furthest from torch": {
+            name: chosen["drift"]["largest"]
+            for name, chosen in made.facts["chosen"].items()
+            if "drift" in chosen
+        }
+        or None,
         "delivery by": estimators.delivery.name,
         "AUROC, train (out of fold)": made.facts["train_auroc_out_of_fold"],
         "AUROC, calibration": made.facts["calibration_auroc"],

@@ -8,7 +8,7 @@ the texts, whatever the folds and heads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.encoders.drift import drift
 from sentinel_sql.monitor.encoders.frozen import frozen_encoder
 from sentinel_sql.monitor.encoders.run import (
     RUNTIMES,
@@ -76,7 +77,7 @@ class FittedEmbeddingHead:
         return self.encoder.files
 
     def facts(self) -> Mapping[str, Any]:
-        """Return the hash of the encoder that was read by."""
+        """Return the hash of the encoder, and how far a graph's scores are from torch's."""
         return self.told
 
 
@@ -126,15 +127,20 @@ class EmbeddingHead:
         scale = np.where(spread > 0, spread, 1.0) * np.sqrt(columns.shape[1] / PARTS)
         model = LogisticRegression(class_weight="balanced", max_iter=2000, random_state=seed)
         model.fit((columns - center) / scale, targets)
-        return FittedEmbeddingHead(
+        told: dict[str, Any] = {"encoder_sha256": sha256}
+        fitted = FittedEmbeddingHead(
             encoder=encoder,
             center=center,
             scale=scale,
             weights=model.coef_[0].copy(),
             intercept=float(model.intercept_[0]),
-            told={"encoder_sha256": sha256},
+            told=told,
             on_progress=self.on_progress,
         )
+        if self.serve != "torch":
+            plain, _ = frozen_encoder(self.encoder, serve="torch", limit=self.scoring_tokens)
+            told["drift"] = drift([replace(fitted, encoder=plain)], [fitted], inputs)
+        return fitted
 
     def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedEmbeddingHead:
         """Make a fitted head of what `arrays` and `files` of a fitted one gave."""

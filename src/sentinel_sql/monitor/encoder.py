@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.encoders.drift import drift
 from sentinel_sql.monitor.encoders.extras import FITTING, imported
 from sentinel_sql.monitor.encoders.onnx_export import export
 from sentinel_sql.monitor.encoders.run import (
@@ -40,9 +41,6 @@ from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion
 from sentinel_sql.trajectory.render import SCORING_TOKENS, TRAINING_TOKENS
-
-COMPARED = 64
-"""Snapshots on which a graph's scores are compared with torch's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,20 +190,24 @@ class EncoderHead:
         Description(runtime="torch", output="logits", limit=limit).write(folder / "model")
         model = files_in(folder / "model")
         encoder = Encoder({name: model[name] for name in TORCH_FILES})
+
+        def heads(encoder: Encoder) -> list[FittedEncoderHead]:
+            return [
+                FittedEncoderHead(
+                    encoder=encoder, column=column, told=told, on_progress=self.on_progress
+                )
+                for column in range(targets.shape[1])
+            ]
+
         if self.serve != "torch":
             graph = folder / self.serve
             export(folder / "model", graph, runtime=self.serve, output="logits", limit=limit)
             served = Encoder(files_in(graph))
-            told["drift"] = drift(encoder, served, texts)
+            told["drift"] = drift(heads(encoder), heads(served), texts)
             encoder = served
         if self.work is None:
             encoder.remove_at_end(folder)
-        return [
-            FittedEncoderHead(
-                encoder=encoder, column=column, told=told, on_progress=self.on_progress
-            )
-            for column in range(targets.shape[1])
-        ]
+        return heads(encoder)
 
     def _check(self) -> None:
         if self.serve not in RUNTIMES:
@@ -233,16 +235,3 @@ class EncoderHead:
         digest.update(np.ascontiguousarray(targets).tobytes())
         digest.update(np.ascontiguousarray(groups).tobytes())
         return digest.hexdigest()
-
-
-def drift(reference: Encoder, served: Encoder, texts: Sequence[Text]) -> dict[str, Any]:
-    """Say how far the scores of an exported encoder are from torch's, on evenly spread texts."""
-    at = np.unique(np.linspace(0, len(texts) - 1, COMPARED).astype(int))
-    some = [texts[number] for number in at]
-    one, other = (1.0 / (1.0 + np.exp(-its.vectors(some))) for its in (reference, served))
-    apart = np.abs(one - other)
-    return {
-        "snapshots": len(some),
-        "largest": float(apart.max()),
-        "mean": float(apart.mean()),
-    }
