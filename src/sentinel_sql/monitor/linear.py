@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sentinel_sql.monitor.families.table import EVERY, DenseState, names_of
+from sentinel_sql.monitor.families.table import EARNED, DenseState, names_of
 from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 from sentinel_sql.monitor.ngram_head import FittedNgramHead, NgramHead, NgramReading
 from sentinel_sql.monitor.ngrams import Counts
@@ -141,7 +141,7 @@ class LinearHead:
         name: by which bundles refer to it.
     """
 
-    families: tuple[str, ...] = EVERY
+    families: tuple[str, ...] = EARNED
     grid: tuple[float, ...] = GRID
     name: str = "linear"
 

@@ -22,7 +22,7 @@ from sentinel_sql.evaluation.feature_screen import (
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.crossfit import assign_folds
 from sentinel_sql.monitor.families.alarms import FEATURES as ALARM_FEATURES
-from sentinel_sql.monitor.families.table import ALARMS, EVERY, select
+from sentinel_sql.monitor.families.table import ALARMS, EARNED, EVERY, select
 from sentinel_sql.monitor.features import FEATURES
 from sentinel_sql.monitor.grounding import keys_of
 from sentinel_sql.monitor.head import Floats
@@ -127,7 +127,7 @@ def screen_features(
         ngrams=scores[NGRAMS][last],
         features={name: scores[f"feature {name}"][last] for name in FEATURES},
         families={name: scores[f"with {name}"][last] for name in EVERY},
-        without={name: scores[f"without {name}"][last] for name in EVERY},
+        without={name: scores[f"without {name}"][last] for name in EARNED},
         whole=scores[WHOLE][last],
     )
     screen = feature_screen(made, seed=seed)
@@ -145,12 +145,13 @@ def _candidates(dense: Floats, ten: Floats) -> Mapping[str, Floats]:
         dense: shape (P, d), of every family.
         ten: shape (P, 10), the paper's features at a committed answer, NaN elsewhere.
     """
-    found = {WHOLE: dense}
+    found = {WHOLE: select(dense, EARNED)}
     found |= {f"feature {name}": ten[:, [at]] for at, name in enumerate(FEATURES)}
     for name in EVERY:
         # Alarms on their own still count those of every family.
         found[f"with {name}"] = (
             dense[:, -len(ALARM_FEATURES) :] if name == ALARMS else select(dense, (name,))
         )
-        found[f"without {name}"] = select(dense, tuple(each for each in EVERY if each != name))
+    for name in EARNED:
+        found[f"without {name}"] = select(dense, tuple(each for each in EARNED if each != name))
     return found

@@ -83,6 +83,13 @@ def names_of(families: Sequence[str]) -> tuple[str, ...]:
 EVERY: tuple[str, ...] = (*FAMILIES, ALARMS)
 """Every family, in order; `alarms`, where chosen, stands last."""
 
+EARNED: tuple[str, ...] = tuple(name for name in EVERY if name not in ("dynamics", "failures"))
+"""The families that the `linear` head reads: those that the feature screen doesn't speak against.
+
+Trajectory dynamics and failures on the way cost more than they brought on the runs that we have
+(docs/monitor.md); they can be chosen, and the screen shows them.
+"""
+
 
 class DenseState:
     """The dense features of a growing prefix, of the families chosen."""
