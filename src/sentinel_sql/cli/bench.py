@@ -14,7 +14,7 @@ from sentinel_sql.errors import InputError
 
 EXAMPLE = "Example: sentinel bench --only monitor --json"
 
-BENCHMARKS = ("encoder", "executor", "exhibits", "harness", "monitor", "report")
+BENCHMARKS = ("encoder", "executor", "exhibits", "harness", "monitor", "report", "scoring")
 
 
 def bench(
