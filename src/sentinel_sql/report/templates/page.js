@@ -252,8 +252,5 @@ if (slider) {
   early?.addEventListener("change", move);
   document.getElementById("filter")?.addEventListener("change", listRuns);
   document.getElementById("whose")?.addEventListener("change", listRuns);
-  window.addEventListener("beforeprint", () => {
-    for (const each of document.querySelectorAll("details.table")) each.open = true;
-  });
   move();
 }
