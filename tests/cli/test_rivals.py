@@ -204,6 +204,7 @@ def test_rivals_are_evaluated_beside_the_monitor_without_any_call(
     assert rows["P(True)"]["tokens_a_step"] > 0
     kept = (tmp_path / "e" / "tables" / "rivals.csv").read_text().splitlines()
     assert len(kept) == 1 + len(rows)
+    assert (tmp_path / "e" / "tables" / "rival_scores.csv").is_file()
     shown = sentinel(*arguments, "--rivals", "--confidences", confidences)
     assert "Rivals over all answers" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80

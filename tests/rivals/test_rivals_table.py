@@ -28,6 +28,7 @@ from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 from sentinel_sql.evaluation.metrics import risk_coverage
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.resampled_aurc import resampled_aurc
+from sentinel_sql.evaluation.rival_exhibits import rival_exhibits, rival_scores
 from sentinel_sql.evaluation.rival_scores import (
     DELIVERY,
     RivalScores,
@@ -41,7 +42,7 @@ from sentinel_sql.pipeline.confidences import Confidence, ConfidencesManifest, a
 from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.pipeline.rival_kinds import RIVALS
-from sentinel_sql.pipeline.rivals import rival_exhibits
+from sentinel_sql.pipeline.rivals import score_rivals
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.report.rivals import rival_tables
 from sentinel_sql.trajectory.record import AgentInfo, Trajectory
@@ -57,16 +58,22 @@ def evaluated() -> Evaluation:
     return evaluate(monitor, runs, pools, labels)
 
 
-def exhibits(**how: Any) -> Mapping[str, Exhibit[Any]]:
+def scored(**how: Any) -> tuple[Evidence, PrefixScores, Sequence[RivalScores]]:
     monitor, runs, pools, labels = fitted()
-    return rival_exhibits(
+    evaluation = how.pop("evaluation", None) or evaluated()
+    calibration, scores = score_rivals(
         how.pop("monitor", monitor),
-        how.pop("evaluation", None) or evaluated(),
+        evaluation,
         how.pop("runs", runs),
         how.pop("pools", pools),
         how.pop("labels", labels),
         **how,
     )
+    return evaluation.evidence, calibration, scores
+
+
+def exhibits(**how: Any) -> Mapping[str, Exhibit[Any]]:
+    return rival_exhibits(*scored(**how))
 
 
 def untimed(made: Mapping[str, Exhibit[Any]]) -> dict[str, Any]:
@@ -249,7 +256,8 @@ def planted() -> tuple[list[Trajectory], Pools, Mapping[str, Label], Any, Evalua
 
 def test_a_rival_learns_what_stands_where_it_reads_and_nothing_else() -> None:
     runs, pools, labels, monitor, found = planted()
-    rows = by_name(rival_exhibits(monitor, found, runs, pools, labels)["rivals"])
+    made = exhibits(monitor=monitor, evaluation=found, runs=runs, pools=pools, labels=labels)
+    rows = by_name(made["rivals"])
     # The planted word tells right from wrong in the thoughts of answers to answerable questions.
     assert rows["transcript TF-IDF"].answerable.estimate > 0.95
     assert rows["correctness head"].answerable.estimate > 0.95
@@ -405,6 +413,34 @@ def test_tables_fit_80_columns_say_what_is_missing_and_can_be_kept(tmp_path: Pat
     assert frame.auroc.tolist() == [row.auroc.estimate for row in made["rivals"].rows]
 
 
+def test_every_figure_can_be_had_again_from_the_listed_scores_alone(tmp_path: Path) -> None:
+    _, runs, _, _ = fitted()
+    evidence, calibration, scores = scored(confidences=asked(runs, every=2))
+    rows = by_name(rival_exhibits(evidence, calibration, scores)["rivals"])
+    tables.write(tmp_path, {"rival_scores": rival_scores(evidence, calibration, scores)})
+    listed = pd.read_csv(tmp_path / "tables" / "rival_scores.csv")
+    assert set(listed.rival) == set(rows)
+    for name, told in listed.dropna(subset="score").groupby("rival"):
+        frozen, answers = (told[told.pool == pool] for pool in ("calibration", "evaluated"))
+        row = rows[str(name)]
+        assert (row.n, row.calibrated_on) == (len(answers), len(frozen))
+        assert row.auroc.estimate == pytest.approx(roc_auc_score(answers.correct, answers.score))
+        isotonic = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+        isotonic.fit(frozen.score, frozen.correct)
+        np.testing.assert_allclose(answers.confidence, isotonic.predict(answers.score), atol=1e-9)
+        # Rank by rank, ties in their mean order: independent of the product's closed form.
+        risks = [
+            np.mean(np.cumsum(~shuffled.correct.to_numpy()) / np.arange(1, len(shuffled) + 1))
+            for seed in range(60)
+            for shuffled in [
+                answers.sample(frac=1, random_state=seed).sort_values(
+                    "score", ascending=False, kind="stable"
+                )
+            ]
+        ]
+        assert row.aurc.estimate == pytest.approx(np.mean(risks), abs=0.03)
+
+
 @given(seed=st.integers(0, 10**6), runs=st.integers(2, 30), grid=st.booleans())
 def test_resampled_aurc_is_that_of_resampling_row_by_row(seed: int, runs: int, grid: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -438,13 +474,13 @@ def test_nothing_is_set_apart_where_every_rival_covers_all_answers_or_none() -> 
     assert isinstance(calibration, PrefixScores)
     nothing = np.full(len(calibration), np.nan)
 
-    def scored(pool: np.ndarray) -> RivalScores:
+    def saying(pool: np.ndarray) -> RivalScores:
         return RivalScores(name="r", kind="rule", calibration=nothing, pool=pool)
 
     evidence: Evidence = found.evidence
-    assert covered_by_all(evidence, [scored(full), scored(silent)]) is None
+    assert covered_by_all(evidence, [saying(full), saying(silent)]) is None
     part = full.copy()
     part[np.flatnonzero(scores.answered)[0]] = np.nan
-    covered = covered_by_all(evidence, [scored(full), scored(part)])
+    covered = covered_by_all(evidence, [saying(full), saying(part)])
     assert covered is not None
     assert (~covered).sum() == 1

@@ -18,6 +18,8 @@ from sentinel_sql.errors import InputError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from sentinel_sql.evaluation.exhibit import Exhibit
+
 
 class Pool(StrEnum):
     """The pools, as the command line spells them."""
@@ -101,13 +103,15 @@ def evaluate(
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
+    from sentinel_sql.evaluation import tables
     from sentinel_sql.evaluation.options import Options, Prices
+    from sentinel_sql.evaluation.rival_exhibits import rival_exhibits, rival_scores
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.pipeline.confidences import read_confidences
     from sentinel_sql.pipeline.evaluate import evaluate as evaluate_monitor
     from sentinel_sql.pipeline.evaluation_folder import check_place, save
-    from sentinel_sql.pipeline.rivals import rival_exhibits
+    from sentinel_sql.pipeline.rivals import score_rivals
     from sentinel_sql.pipeline.seeds import seed_exhibits
     from sentinel_sql.pipeline.views import keep_sample
     from sentinel_sql.questions.pools import Pools
@@ -142,8 +146,9 @@ def evaluate(
             workers=workers or os.cpu_count() or 1,
             on_progress=advance,
         )
+    listed: dict[str, Exhibit[Any]] = {}  # too long for the document
     if rivals:
-        beside = rival_exhibits(
+        frozen_on, scored = score_rivals(
             load(monitor),
             made,
             read_trajectories(store),
@@ -151,7 +156,9 @@ def evaluate(
             labelled,
             confidences=asked,
         )
+        beside = rival_exhibits(made.evidence, frozen_on, scored)
         made = replace(made, exhibits={**made.exhibits, **beside})
+        listed = {"rival_scores": rival_scores(made.evidence, frozen_on, scored)}
     if seeds is not None:
         with progress("seeds") as advance:
             varied = seed_exhibits(
@@ -167,6 +174,7 @@ def evaluate(
         made = replace(made, exhibits={**made.exhibits, **varied})
     if out is not None:
         save(made, out)
+        tables.write(out, listed)
         if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
             keep_sample(out, made, load(monitor), read_trajectories(store), labelled)
     document = made.to_json()

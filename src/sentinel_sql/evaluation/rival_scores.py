@@ -95,13 +95,21 @@ def _at_answer(scores: PrefixScores) -> Floats:
     return np.where(scores.answered, scores.raw_correct[terminal(scores)], np.nan)
 
 
-def calibrated(calibration: PrefixScores, rival: RivalScores) -> Floats | None:
+def calibrated(
+    calibration: PrefixScores, rival: RivalScores, raw: Floats | None = None
+) -> Floats | None:
     """Return the confidence of a rival's scores, shape (N,); NaN where it has none.
 
     The map is the monitor's own kind, fitted on the answers of the calibration pool alone. None
     where the rival has no score there.
+
+    Args:
+        calibration: the calibration pool's columns.
+        rival: whose map.
+        raw: scores of its, any shape; those of the evaluated pool if None.
     """
     known = calibration.answered & ~np.isnan(rival.calibration)
     if not known.any():
         return None
-    return fit_map(rival.calibration[known], calibration.correct[known])(rival.pool)
+    its_map = fit_map(rival.calibration[known], calibration.correct[known])
+    return its_map(rival.pool if raw is None else raw)

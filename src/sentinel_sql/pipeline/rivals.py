@@ -15,10 +15,7 @@ import numpy as np
 
 from sentinel_sql.decision.prefix_scores import Floats, PrefixScores
 from sentinel_sql.errors import InputError, StoreError
-from sentinel_sql.evaluation.exhibit import Exhibit
-from sentinel_sql.evaluation.rival_payoffs import rival_payoffs
-from sentinel_sql.evaluation.rival_scores import RivalScores, covered_by_all, own_scores
-from sentinel_sql.evaluation.rivals import rivals
+from sentinel_sql.evaluation.rival_scores import RivalScores, own_scores
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.confidences import (
@@ -47,7 +44,7 @@ TIMED = 30
 """Answers that a rival scores one at a time to tell what one costs; ours."""
 
 
-def rival_exhibits(
+def score_rivals(
     monitor: Monitor,
     evaluation: Evaluation,
     trajectories: Iterable[Trajectory],
@@ -56,11 +53,8 @@ def rival_exhibits(
     *,
     confidences: tuple[ConfidencesManifest, Sequence[Confidence]] | None = None,
     seed: int = 42,
-) -> Mapping[str, Exhibit[Any]]:
-    """Make the exhibits `rivals` and `rival_payoffs` of an evaluation.
-
-    Where collected confidences cover only a part of the answers, `rivals_covered` and
-    `rival_payoffs_covered` show all of them on that part alone.
+) -> tuple[PrefixScores, Sequence[RivalScores]]:
+    """Score every rival on the answers of an evaluation and of the calibration pool.
 
     Args:
         monitor: frozen.
@@ -70,6 +64,10 @@ def rival_exhibits(
         labels: by run id; those of the train pool are fitted on, no other is read here.
         confidences: what the agent's own model said, as `read_confidences` gave it.
         seed: of the fits.
+
+    Returns:
+        The calibration pool's columns, and the scores, the monitor's own first: what
+        `evaluation.rival_exhibits` makes tables of.
 
     Raises:
         InputError: the evaluation reads the question alone, so there is no run to compare on.
@@ -85,20 +83,11 @@ def rival_exhibits(
         )
     scores = evidence.scores
     read = _Answers.read(monitor, trajectories, pools, labels, calibration, scores)
-    scored = [
+    return calibration, (
         *own_scores(evidence, calibration, read.column(scores, read.monitor_seconds)),
         *(_scored(name, read, calibration, scores, seed=seed) for name in RIVALS),
         *_asked(monitor, confidences, read, calibration, scores),
-    ]
-    made: dict[str, Exhibit[Any]] = {
-        "rivals": rivals(evidence, calibration, scored),
-        "rival_payoffs": rival_payoffs(evidence, calibration, scored),
-    }
-    covered = covered_by_all(evidence, scored)
-    if covered is not None:
-        made["rivals_covered"] = rivals(evidence, calibration, scored, covered)
-        made["rival_payoffs_covered"] = rival_payoffs(evidence, calibration, scored, covered)
-    return made
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
