@@ -77,3 +77,13 @@ def test_no_template_is_on_both_sides_of_an_inner_fold(groups: list[int], seed: 
     for fitted_on, held in inner_folds(targets, names, seed):
         assert not set(names[fitted_on]) & set(names[held])
         assert 0 < targets[fitted_on].sum() < len(fitted_on)
+
+
+def test_a_margin_that_points_the_wrong_way_is_left_out_and_never_turned_round() -> None:
+    columns, targets, groups = made(7, planted=True)
+    columns[:, 0] -= 2.0 * targets
+    regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
+    assert regime.weights[0] == 0.0
+    columns[:, 0] = 0.0
+    same = fit_regime(columns, targets, groups, np.ones(N), seed=0)
+    assert regime.weights == pytest.approx(same.weights)

@@ -92,7 +92,8 @@ def fit_regime(
         noticeable: standard errors by which they must lower the loss to be taken in.
         seed: of the inner folds.
 
-    With fewer than 8 snapshots of a class the n-gram margin is taken as it is.
+    With fewer than 8 snapshots of a class, or where a margin that stands alone points the wrong
+    way, the n-gram margin is taken as it is.
     """
     if min(targets.sum(), (~targets).sum()) < FEWEST:
         return _untouched(columns.shape[1])
@@ -102,14 +103,17 @@ def fit_regime(
     with threadpool_limits(limits=1):
         tightness = _chosen(scores, targets, groups, weights, grid, noticeable, seed)
         used = _used(scale, tightness)
-        model = _fitted(scores[:, used], targets, weights, tightness)
+        slopes, bias = _fitted(scores[:, used], targets, weights, tightness)
+    if tightness == 0.0 and slopes[0] == 0.0:
+        # Nothing else is there to rank by.
+        return _untouched(columns.shape[1])
     learned = np.zeros(columns.shape[1])
-    learned[used] = model.coef_[0]
+    learned[used] = slopes
     return FittedRegime(
         center=center,
         scale=scale,
         weights=learned,
-        bias=float(model.intercept_[0]),
+        bias=bias,
         tightness=tightness,
     )
 
@@ -172,10 +176,10 @@ def _chosen(
     for fitted_on, held in pairs:
         for at, tightness in enumerate((0.0, *grid)):
             used = varied if tightness else np.array([0])
-            model = _fitted(
+            slopes, bias = _fitted(
                 scores[np.ix_(fitted_on, used)], targets[fitted_on], weights[fitted_on], tightness
             )
-            margins = model.decision_function(scores[np.ix_(held, used)])
+            margins = scores[np.ix_(held, used)] @ slopes + bias
             signed = np.where(targets[held], margins, -margins)
             losses[at, held] = weights[held] * np.logaddexp(0.0, -signed)
     best = 1 + int(np.argmin(losses[1:].sum(axis=1)))
@@ -186,7 +190,20 @@ def _chosen(
 
 def _fitted(
     scores: Floats, targets: Bools, weights: Floats, tightness: float
-) -> LogisticRegression:
+) -> tuple[Floats, float]:
+    """Return slopes and intercept; the n-gram margin in the first column never counts against.
+
+    Out of fold, a margin that knows nothing leans away from the held-back class (the rest holds
+    more of the other), which few snapshots can mistake for knowledge.
+    """
     model = LogisticRegression(C=tightness or 1.0, solver="newton-cholesky", max_iter=200)
     model.fit(scores, targets, sample_weight=weights)
-    return model
+    slopes = model.coef_[0].copy()
+    if slopes[0] >= 0.0:
+        return slopes, float(model.intercept_[0])
+    without = scores.copy()
+    without[:, 0] = 0.0
+    model.fit(without, targets, sample_weight=weights)
+    slopes = model.coef_[0].copy()
+    slopes[0] = 0.0
+    return slopes, float(model.intercept_[0])
