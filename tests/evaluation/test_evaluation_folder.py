@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import stat
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from sentinel_sql.pipeline.evaluation_folder import read, save
 from small_runs import fitted
 
 
+@cache
 def made(options: Options | None = None) -> Evaluation:
     monitor, runs, pools, labels = fitted()
     return evaluate(monitor, runs, pools, labels, stakes=(1.0, 2.5), options=options)

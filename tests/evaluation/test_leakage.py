@@ -17,7 +17,7 @@ from sentinel_sql.trajectory.record import Trajectory
 from small_runs import header, world
 
 
-def small(size: int = 200) -> tuple[list[Trajectory], Pools, dict[str, Label]]:
+def small(size: int = 130) -> tuple[list[Trajectory], Pools, dict[str, Label]]:
     runs, questions, labels, _ = world(size=size)
     # In that world several questions have one wording, and so some runs are alike.
     told_apart = [
@@ -33,7 +33,7 @@ def small(size: int = 200) -> tuple[list[Trajectory], Pools, dict[str, Label]]:
     return told_apart, make_pools(questions, seed=42), labels
 
 
-def battery(size: int = 200, **how: object) -> Battery:
+def battery(size: int = 130, **how: object) -> Battery:
     runs, pools, labels = small(size)
     return leakage_battery(runs, pools, labels, header(), **how)  # type: ignore[arg-type]
 
@@ -149,7 +149,7 @@ def test_runs_without_a_signal_are_not_ranked_by_it() -> None:
 
 @pytest.mark.parametrize("kind", ["no telemetry", "one class", "forty runs", "one template"])
 def test_poor_runs_give_tables_that_say_what_cannot_be_said(kind: str) -> None:
-    runs, pools, labels = small(40 if kind == "forty runs" else 120)
+    runs, pools, labels = small(40 if kind == "forty runs" else 90)
     if kind == "no telemetry":
         runs = [
             run.model_copy(

@@ -19,7 +19,7 @@ class QuestionOnlyRow:
 
     head: Annotated[str, Column("which head", within="correctness or answerability")]
     over: Annotated[str, Column("which runs it is ranked on")]
-    n: Annotated[int, Column("runs")]
+    n: Annotated[int, Column("runs that it is ranked on")]
     positives: Annotated[int, Column("of these, correct or answerable ones")]
     question: Annotated[
         Interval | None, Column("AUROC of the head that reads the question alone", within=SHARE)
