@@ -129,7 +129,7 @@ def _document(folder: Path) -> Mapping[str, Any]:
         document = json.loads(path.read_bytes())
         if not str(document["format"]).startswith("sentinel-evaluation/"):
             raise ValueError("another format")
-        for key in ("counts", "gaps", "thresholds", "monitor", "stakes", "bootstrap"):
+        for key in ("counts", "gaps", "thresholds", "monitor", "options", "bootstrap"):
             _ = document[key]
     except OSError as error:
         raise InputError(

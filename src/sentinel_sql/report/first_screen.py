@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from sentinel_sql.report.agents import ReportedAgent
 from sentinel_sql.report.tables import NOT_SAID
@@ -77,6 +77,9 @@ def _sure(agent: ReportedAgent) -> list[str]:
     economics = agent.tables.get("step_economics")
     if economics is not None and all(row.get("tokens") is None for row in economics.rows):
         said.append("The agent told no token counts, so nothing can be said of tokens.")
+    special = [name.replace("_", " ") for name, value in options(document).items() if value]
+    if special:
+        said.append(f"Not as usual: evaluated with {', '.join(special)}.")
     spent = document.get("spent")
     if spent is not None and spent > 1:
         said.append(
@@ -101,3 +104,8 @@ def said(value: float | None, form: Form) -> str:
     else:
         text = f"{float(value):.4g}"
     return text.replace("-", "−")
+
+
+def options(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what an evaluation did otherwise than usual, by name; prices decide nothing."""
+    return {name: value for name, value in document["options"].items() if name != "prices"}

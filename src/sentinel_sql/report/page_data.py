@@ -55,7 +55,7 @@ def report_data(
             {
                 "name": agent.name,
                 "theta": agent.theta,
-                "exact": bool(agent.document.get("options", {}).get("exact_bar", False)),
+                "exact": bool(agent.document["options"]["exact_bar"]),
                 "bar": [row["bar"] for row in rows],
                 "early": [row.get("early_stop") for row in rows],
                 "columns": {name: [row[name] for row in rows] for name in columns},
