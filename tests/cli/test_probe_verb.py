@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from command_project import Project, Sentinel, scripted_agent
+from sentinel_sql.database import probes as probes_module
+from sentinel_sql.database.probes import PROBE_LIMITS, Prober
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.record import Probes
 from sentinel_sql.trajectory.store import read_trajectories
@@ -15,6 +20,13 @@ def probes(store: Path) -> dict[str, list[Probes | None]]:
         run.question.id: [step.observation.probes for step in run.steps]
         for run in read_trajectories(store)
     }
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give probes time enough on any machine, so that what they find doesn't hang on it."""
+    monkeypatch.setattr(probes_module, "PROBE_LIMITS", replace(PROBE_LIMITS, seconds=60.0))
+    monkeypatch.setitem(Prober.__init__.__kwdefaults__, "seconds", 600.0)
 
 
 def test_probing_at_once_or_later_finds_the_same(
