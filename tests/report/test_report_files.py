@@ -217,10 +217,9 @@ def degenerate(kind: str) -> PrefixScores:
     return replace(
         scores,
         **{
-            "few": {},
             "right": {"correct": scores.answered, "answerable": everybody},
-            "wrong": {"correct": nobody},
-            "untold": dict.fromkeys(("tokens", "seconds"), np.full(len(scores.tokens), np.nan)),
+            "wrong": {"correct": nobody}
+            | dict.fromkeys(("tokens", "seconds"), np.full(len(scores.tokens), np.nan)),
             "answerable": {"answerable": everybody},
             "silent": silent,
         }[kind],
@@ -230,10 +229,8 @@ def degenerate(kind: str) -> PrefixScores:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("few", "40 questions are few"),
         ("right", "Every answer was right, so nothing can be said"),
         ("wrong", "No answer was right, so nothing can be said"),
-        ("untold", "The agent told no token counts, so nothing can be said of tokens."),
         ("answerable", "No question here is unanswerable, so nothing can be said of refusing"),
         ("silent", "The agent answered nothing, so nothing can be said of its answers."),
     ],
@@ -247,7 +244,10 @@ def test_an_agent_of_whom_little_is_known_gets_a_report_that_says_so(
     written = write_report([tmp_path / "evaluation"], tmp_path / "report")
     html = written.page.read_text()
     assert said in html
+    assert "40 questions are few" in html
     assert "holds no single runs" in html
+    told_tokens = "The agent told no token counts, so nothing can be said of tokens."
+    assert (told_tokens in html) == (kind == "wrong")
     body = re.sub(r"<(svg|style|script).*?</\1>", "", html, flags=re.DOTALL)
     assert not re.search(r">\s*(nan|None|null|inf)\s*<", body, re.IGNORECASE)
 
