@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,12 @@ def measure_networks(folder: Path) -> dict[str, float]:
     int8 = Encoder(files_in(folder / "int8"))
     first, second = _opened(source), _opened(source)
 
-    at_1024 = _median(lambda: first._network.vectors([_ids(TOKENS)]))
-    plain = _median(lambda: first._network.vectors([_ids(SHORTER)]))
-    rounded = _median(lambda: int8._network.vectors([_ids(SHORTER)]))
-    rounded_at_1024 = _median(lambda: int8._network.vectors([_ids(TOKENS)]))
+    def passes(tokens: int) -> list[Callable[[], object]]:
+        ids = [_ids(tokens)]
+        return [partial(its._network.vectors, ids) for its in (first, int8)]
+
+    at_1024, rounded_at_1024 = _least(*passes(TOKENS))
+    plain, rounded = _least(*passes(SHORTER))
 
     def heads(*at: tuple[Encoder, int]) -> list[FittedEncoderHead]:
         return [FittedEncoderHead(encoder=its, column=column, told={}) for its, column in at]
@@ -105,8 +108,7 @@ def measure_networks(folder: Path) -> dict[str, float]:
 
         return scored
 
-    shared = _median(step(heads((two, 0), (two, 1))))
-    apart = _median(step(heads((first, 0), (second, 0))))
+    shared, apart = _least(step(heads((two, 0), (two, 1))), step(heads((first, 0), (second, 0))))
     return {
         "torch_fp32_ms_at_1024": at_1024,
         "torch_fp32_ms_at_512": plain,
@@ -151,14 +153,20 @@ def _texts() -> list[Text]:
     return [Text(question=" ".join(rng.choices(_WORDS, k=SHORTER))) for _ in range(REPEATS + 1)]
 
 
-def _median(work: Callable[[], object]) -> float:
-    work()  # the first pass warms up
-    took = []
-    for _ in range(REPEATS):
-        started = time.process_time()
-        work()
-        took.append(1000 * (time.process_time() - started))
-    return statistics.median(took)
+def _least(*works: Callable[[], object]) -> list[float]:
+    """Time works in turns, so that what else runs here meets all alike; the least disturbed counts.
+
+    Returns:
+        Milliseconds of processor time of each.
+    """
+    took: list[list[float]] = [[] for _ in works]
+    for turn in range(REPEATS + 1):
+        for work, times in zip(works, took, strict=True):
+            started = time.process_time()
+            work()
+            if turn:  # the first pass warms up
+                times.append(1000 * (time.process_time() - started))
+    return [min(times) for times in took]
 
 
 def _run(rng: random.Random, tokens: int) -> Any:

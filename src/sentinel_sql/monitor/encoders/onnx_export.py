@@ -46,7 +46,10 @@ def export(source: Path, target: Path, *, runtime: Runtime, output: Output, limi
         MissingExtraError: the extra `encoders` isn't installed.
     """
     imported("onnx", FITTING)
-    model = (load_classifier(source) if output == "logits" else load_frozen(source)).eval()
+    load = load_classifier if output == "logits" else load_frozen
+    # Written out in its parts: the fused kind of torch becomes a graph that selects and looks
+    # for NaN in every layer, which takes as long as all its products.
+    model = load(source, attention="eager").eval()
     if sum(weight.numel() for weight in model.parameters()) * 4 > LARGEST:
         raise InputError(
             f"the encoder in {source} is too large for an ONNX graph (2 GB): serve it by torch"

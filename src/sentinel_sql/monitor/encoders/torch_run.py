@@ -61,15 +61,17 @@ class TorchNetwork:
         return np.asarray(vectors.float().cpu().numpy(), np.float64)
 
 
-def load_classifier(folder: Path, *, tasks: int | None = None) -> Any:
+def load_classifier(folder: Path, *, tasks: int | None = None, attention: str | None = None) -> Any:
     """Load a sequence classifier in single precision; with `tasks`, one with as many logits.
+
+    `attention` names an implementation of the library's other than the fastest in torch.
 
     Raises:
         InputError: the folder can't be loaded.
     """
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = {"attn_implementation": attention}
     if tasks is not None:
-        settings = {
+        settings |= {
             "num_labels": tasks,
             "problem_type": "multi_label_classification",
             "ignore_mismatched_sizes": True,  # another classifier's last layer is left out
@@ -77,13 +79,13 @@ def load_classifier(folder: Path, *, tasks: int | None = None) -> Any:
     return _loaded(transformers().AutoModelForSequenceClassification, folder, settings)
 
 
-def load_frozen(folder: Path) -> Any:
-    """Load an encoder without a head, in single precision.
+def load_frozen(folder: Path, *, attention: str | None = None) -> Any:
+    """Load an encoder without a head, in single precision; `attention` as in `load_classifier`.
 
     Raises:
         InputError: the folder can't be loaded.
     """
-    return _loaded(transformers().AutoModel, folder, {})
+    return _loaded(transformers().AutoModel, folder, {"attn_implementation": attention})
 
 
 def filler(model: Any) -> int:
