@@ -8,10 +8,12 @@ it hasn't seen by more than chance would; else the n-gram margin stands alone.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold
 from threadpoolctl import threadpool_limits
@@ -196,14 +198,22 @@ def _fitted(
     Out of fold, a margin that knows nothing leans away from the held-back class (the rest holds
     more of the other), which few snapshots can mistake for knowledge.
     """
-    model = LogisticRegression(C=tightness or 1.0, solver="newton-cholesky", max_iter=200)
-    model.fit(scores, targets, sample_weight=weights)
-    slopes = model.coef_[0].copy()
+    slopes, bias = _solved(scores, targets, weights, tightness)
     if slopes[0] >= 0.0:
-        return slopes, float(model.intercept_[0])
+        return slopes, bias
     without = scores.copy()
     without[:, 0] = 0.0
-    model.fit(without, targets, sample_weight=weights)
-    slopes = model.coef_[0].copy()
+    slopes, bias = _solved(without, targets, weights, tightness)
     slopes[0] = 0.0
-    return slopes, float(model.intercept_[0])
+    return slopes, bias
+
+
+def _solved(
+    scores: Floats, targets: Bools, weights: Floats, tightness: float
+) -> tuple[Floats, float]:
+    model = LogisticRegression(C=tightness or 1.0, solver="newton-cholesky", max_iter=200)
+    with warnings.catch_warnings():
+        # Where Newton's line search finds nothing more to gain, lbfgs goes on from there.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(scores, targets, sample_weight=weights)
+    return model.coef_[0].copy(), float(model.intercept_[0])
