@@ -87,3 +87,16 @@ def test_a_margin_that_points_the_wrong_way_is_left_out_and_never_turned_round()
     columns[:, 0] = 0.0
     same = fit_regime(columns, targets, groups, np.ones(N), seed=0)
     assert regime.weights == pytest.approx(same.weights)
+
+
+def test_features_that_must_be_taken_are_taken_also_where_they_change_nothing() -> None:
+    columns, targets, groups = made(2, planted=False)
+    columns[:, 1:] = 0.0
+    columns[:, 1] = columns[:, 0]
+    for noticeable in (-np.inf, 0.0, 1.0):
+        regime = fit_regime(columns, targets, groups, np.ones(N), noticeable=noticeable, seed=0)
+        assert np.isfinite(regime.weights).all()
+        assert np.isfinite(regime.bias)
+    empty = np.zeros((N, WIDTH))
+    taken = fit_regime(empty, targets, groups, np.ones(N), noticeable=-np.inf, seed=0)
+    assert np.isfinite(taken.weights).all()

@@ -171,9 +171,9 @@ def _chosen(
 ) -> float:
     """Return the tightness with the least loss on held-back templates, or 0: the margin alone."""
     pairs = inner_folds(targets, groups, seed)
-    if not pairs:
-        return 0.0
     varied = np.flatnonzero(scores.any(axis=0))
+    if not pairs or not len(varied):
+        return 0.0
     losses = np.zeros((1 + len(grid), len(targets)))
     for fitted_on, held in pairs:
         for at, tightness in enumerate((0.0, *grid)):
@@ -187,7 +187,9 @@ def _chosen(
     best = 1 + int(np.argmin(losses[1:].sum(axis=1)))
     gained = np.bincount(groups, losses[0] - losses[best])[np.unique(groups)]
     error = float(np.std(gained)) * np.sqrt(len(gained))
-    return float(grid[best - 1]) if gained.sum() > noticeable * error else 0.0
+    # Equal gains on every template have no error, and an infinite demand times none is no number.
+    demanded = noticeable * error if error > 0.0 else min(noticeable, 0.0)
+    return float(grid[best - 1]) if gained.sum() > demanded else 0.0
 
 
 def _fitted(
