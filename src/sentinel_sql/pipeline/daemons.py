@@ -22,6 +22,9 @@ def in_daemons(
     Items are started in their order, and a thread goes on once its last result was dealt with.
     Whoever stops reading stops the work; a thread that hangs in a call is left behind.
 
+    What ends a program (`SystemExit`, `KeyboardInterrupt` and the like) and is raised in `work`
+    ends it here, too: it is raised to the reader instead of yielded.
+
     Args:
         work: yields the results of one item; called in any thread.
         items: what to work on.
@@ -33,7 +36,7 @@ def in_daemons(
     made: queue.SimpleQueue[_Handed[Made]] = queue.SimpleQueue()
     stop = threading.Event()
 
-    def hand(result: Made | Exception) -> bool:
+    def hand(result: Made | BaseException) -> bool:
         handed = _Handed(result)
         made.put(handed)
         while not handed.taken.wait(_LOOK_UP):
@@ -50,7 +53,7 @@ def in_daemons(
             try:
                 if not all(hand(result) for result in work(item)):
                     return
-            except Exception as error:
+            except BaseException as error:  # a thread that dies unheard leaves its reader waiting
                 hand(error)
         made.put(_Handed(None))
 
@@ -64,10 +67,13 @@ def in_daemons(
     try:
         while left:
             handed = made.get()
-            if handed.result is None:
+            result = handed.result
+            if result is None:
                 left -= 1
+            elif isinstance(result, BaseException) and not isinstance(result, Exception):
+                raise result
             else:
-                yield handed.result
+                yield result
             handed.taken.set()
     finally:
         stop.set()
@@ -76,6 +82,6 @@ def in_daemons(
 class _Handed(Generic[Made]):
     """A result on its way to the reader; None says that a thread is done."""
 
-    def __init__(self, result: Made | Exception | None) -> None:
+    def __init__(self, result: Made | BaseException | None) -> None:
         self.result = result
         self.taken = threading.Event()
