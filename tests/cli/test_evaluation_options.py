@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_project import Project, Sentinel
+from sentinel_sql.errors import CannotFitError, InputError
 from sentinel_sql.evaluation import tables
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.codec import encode
@@ -131,3 +132,33 @@ def test_a_copied_run_fails_loudly_after_its_tables_are_kept(
         if (row["what"], row["split"]) == ("transcripts", "pools")
     ]
     assert across == 1
+
+
+@pytest.mark.parametrize(("option", "part"), [(("--seeds", 2), "seeds"), (("--rivals",), "rivals")])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(CannotFitError("nothing to fit on"), 5), (InputError("no"), 2), (KeyboardInterrupt(), 130)],
+)
+def test_what_fails_beside_an_evaluation_takes_no_figure_of_it_away(
+    fitted: Project,
+    sentinel: Sentinel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    option: tuple[object, ...],
+    part: str,
+    error: BaseException,
+    code: int,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    place = {"seeds": "seeds.seed_exhibits", "rivals": "rivals.score_rivals"}[part]
+    monkeypatch.setattr(f"sentinel_sql.pipeline.{place}", fail)
+    out = tmp_path / "kept"
+    call = sentinel(*evaluate(fitted, "--pool", "calibration", *option, "--out", out))
+    assert call.code == code
+    assert str(error) in call.err
+    kept = json.loads((out / "evaluation.json").read_text())
+    assert kept["exhibits"] == call.document["exhibits"]
+    assert "ladder" in tables.read(out)
+    assert part not in kept["exhibits"]

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from score_cases import random_scores
 from sentinel_sql.decision.thresholds import freeze
-from sentinel_sql.errors import InputError
+from sentinel_sql.errors import CannotFitError, InputError
 from sentinel_sql.evaluation.exhibit import Evidence
 from sentinel_sql.evaluation.ladder import ladder
 from sentinel_sql.evaluation.seeds import main_figures, seed_figures, seed_variance
@@ -106,3 +106,17 @@ def test_the_terminal_shows_a_dash_for_what_cannot_be_said() -> None:
     assert " – " in text
     assert "RS full" in text
     assert list(seed_tables({})) == []
+
+
+def test_a_seed_that_cannot_be_fitted_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monitor, runs, pools, labels = fitted()
+    evaluation = evaluate(monitor, runs, pools, labels)
+
+    def refit(*_: Any, seed: int, **__: Any) -> Monitor:
+        if seed == 44:
+            raise CannotFitError("a fold holds one class alone")
+        return monitor
+
+    monkeypatch.setattr(seeds, "fit", refit)
+    with pytest.raises(CannotFitError, match=r"seed 44 .*one class alone.*--seeds"):
+        seeds.seed_exhibits(monitor, evaluation, runs, pools, labels, header(), seeds=3)

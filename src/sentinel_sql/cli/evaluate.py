@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 
 from sentinel_sql.cli.options import LabelsFile, MonitorFolder, PoolsFile, Store
 from sentinel_sql.cli.output import AsJson, emit, progress
-from sentinel_sql.errors import InputError
+from sentinel_sql.errors import InputError, SentinelError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -146,21 +147,25 @@ def evaluate(
             workers=workers or os.cpu_count() or 1,
             on_progress=advance,
         )
+    if out is not None:
+        save(made, out)  # the pool is spent: whatever fails from here on takes no figure away
     listed: dict[str, Exhibit[Any]] = {}  # too long for the document
+    failed: list[SentinelError | KeyboardInterrupt] = []
     if rivals:
-        frozen_on, scored = score_rivals(
-            load(monitor),
-            made,
-            read_trajectories(store),
-            Pools.read(pools),
-            labelled,
-            confidences=asked,
-        )
-        beside = rival_exhibits(made.evidence, frozen_on, scored)
-        made = replace(made, exhibits={**made.exhibits, **beside})
-        listed = {"rival_scores": rival_scores(made.evidence, frozen_on, scored)}
-    if seeds is not None:
-        with progress("seeds") as advance:
+        with _put_off(failed):
+            frozen_on, scored = score_rivals(
+                load(monitor),
+                made,
+                read_trajectories(store),
+                Pools.read(pools),
+                labelled,
+                confidences=asked,
+            )
+            beside = rival_exhibits(made.evidence, frozen_on, scored)
+            listed = {"rival_scores": rival_scores(made.evidence, frozen_on, scored)}
+            made = replace(made, exhibits={**made.exhibits, **beside})
+    if seeds is not None and not failed:
+        with _put_off(failed), progress("seeds") as advance:
             varied = seed_exhibits(
                 load(monitor),
                 made,
@@ -171,14 +176,27 @@ def evaluate(
                 seeds=seeds,
                 on_progress=advance,
             )
-        made = replace(made, exhibits={**made.exhibits, **varied})
+            made = replace(made, exhibits={**made.exhibits, **varied})
     if out is not None:
-        save(made, out)
-        tables.write(out, listed)
-        if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
-            keep_sample(out, made, load(monitor), read_trajectories(store), labelled)
+        with _put_off(failed):
+            if rivals or seeds is not None:
+                save(made, out)
+            tables.write(out, listed)
+            if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
+                keep_sample(out, made, load(monitor), read_trajectories(store), labelled)
     document = made.to_json()
     emit(document, as_json=as_json, tables=lambda: _shown(document))
+    if failed:
+        raise failed[0]
+
+
+@contextmanager
+def _put_off(failed: list[SentinelError | KeyboardInterrupt]) -> Iterator[None]:
+    """Let what was found be kept and shown before something that was asked beside it fails."""
+    try:
+        yield
+    except (SentinelError, KeyboardInterrupt) as error:
+        failed.append(error)
 
 
 def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:

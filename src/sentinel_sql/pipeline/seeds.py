@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sentinel_sql.errors import InputError
+from sentinel_sql.errors import InputError, SentinelError
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 from sentinel_sql.evaluation.seeds import seed_figures, seed_variance
 from sentinel_sql.labels.record import Label, LabelsHeader
@@ -44,7 +44,8 @@ def seed_exhibits(
 
     Raises:
         InputError: fewer than 2 seeds.
-        CannotFitError: a seed whose folds can't be fitted on.
+        SentinelError: of the kind that fitting or evaluating a seed's monitor raised, naming the
+            seed; CannotFitError where its folds can't be fitted on.
     """
     if seeds < 2:
         raise InputError(f"{seeds} seed has no variance: give --seeds 2 or more")
@@ -53,23 +54,30 @@ def seed_exhibits(
     by_seed: dict[int, Evidence] = {own: evidence}
     on_progress(1, seeds)
     for number in range(1, seeds):
-        other = fit(
-            trajectories,
-            pools,
-            labels,
-            header,
-            head=monitor.estimators.head,
-            seed=own + number,
-            stakes=evidence.stakes,
-        )
-        by_seed[own + number] = evaluate(
-            other,
-            trajectories,
-            pools,
-            labels,
-            stakes=evidence.stakes,
-            pool=evaluation.pool,
-            options=evidence.options,
-        ).evidence
+        seed = own + number
+        try:
+            other = fit(
+                trajectories,
+                pools,
+                labels,
+                header,
+                head=monitor.estimators.head,
+                seed=seed,
+                stakes=evidence.stakes,
+            )
+            by_seed[seed] = evaluate(
+                other,
+                trajectories,
+                pools,
+                labels,
+                stakes=evidence.stakes,
+                pool=evaluation.pool,
+                options=evidence.options,
+            ).evidence
+        except SentinelError as error:
+            raise type(error)(
+                f"no seed variance, for the monitor of seed {seed} can't be made: {error}. The "
+                "evaluation of the monitor itself stands; leave --seeds out, or bring more runs"
+            ) from error
         on_progress(number + 1, seeds)
     return {"seeds": seed_variance(by_seed), "seed_figures": seed_figures(by_seed)}
