@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sentinel_sql.cli.output import AsJson, emit, facts, say
-from sentinel_sql.errors import InputError
+from sentinel_sql.errors import InputError, MissingExtraError
 
 EXAMPLE = "Example: sentinel bench --only monitor --json"
 
@@ -32,7 +32,12 @@ def bench(
     document: dict[str, Any] = {}
     for name in names:
         say(f"measuring {name} …")
-        document[name] = _measure(name)()
+        try:
+            document[name] = _measure(name)()
+        except MissingExtraError as error:
+            if only:
+                raise
+            document[name] = {"not measured": str(error)}
     emit(
         document,
         as_json=as_json,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -19,9 +20,15 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: sentinel doctor --database mimic_iv.sqlite --base-url http://127.0.0.1:8000/v1"
 
-LIBRARIES = ("numpy", "pydantic", "rich", "scikit-learn", "sqlglot", "typer")
+LIBRARIES = ("numpy", "pydantic", "rich", "scikit-learn", "sqlglot", "threadpoolctl", "typer")
 
-Standing = Literal["ok", "broken"]
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+EXTRAS = ("encoders", "fast", "onnx", "report")
+"""Sets of optional libraries; what each is for stands in the project's metadata."""
+
+Standing = Literal["ok", "absent", "broken"]
+"""Absent: an extra that nobody installed, which is no fault."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +57,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check this installation, and a database, a bundle or an endpoint if you name one."""
-    findings = [_python(), _sqlite(), *_libraries()]
+    findings = [_python(), _sqlite(), *_libraries(), *_extras()]
     if database is not None:
         findings.append(_database(database, clock))
     if monitor is not None:
@@ -84,6 +91,28 @@ def _libraries() -> Iterator[Finding]:
             yield Finding(
                 name=library, standing="broken", detail="not installed: pip install sentinel-sql"
             )
+
+
+def _extras() -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, requires, version
+
+    stated = requires("sentinel-sql") or []
+    for extra in EXTRAS:
+        needed = [_NAME.match(line) for line in stated if f"extra == '{extra}'" in line]
+        names = ["sqlglotc" if extra == "fast" else match.group() for match in needed if match]
+        missing = []
+        for name in names:
+            try:
+                version(name)
+            except PackageNotFoundError:
+                missing.append(name)
+        yield Finding(
+            name=f"extra {extra}",
+            standing="absent" if missing else "ok",
+            detail=f"pip install 'sentinel-sql[{extra}]' brings {', '.join(missing)}"
+            if missing
+            else ", ".join(names),
+        )
 
 
 def _database(path: Path, clock: str | None) -> Finding:
@@ -120,7 +149,7 @@ def _endpoint(base_url: str) -> Finding:
 def _table(findings: list[Finding]) -> RenderableType:
     from rich.table import Table
 
-    marks = {"ok": "[green]ok[/]", "broken": "[red]broken[/]"}
+    marks = {"ok": "[green]ok[/]", "absent": "[dim]absent[/]", "broken": "[red]broken[/]"}
     table = Table(box=None, pad_edge=False)
     table.add_column("what", no_wrap=True)
     table.add_column("is")

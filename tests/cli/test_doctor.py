@@ -1,0 +1,43 @@
+"""`sentinel doctor` knows every library that the project states, and what may be absent."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sentinel_sql.cli.doctor import EXTRAS, LIBRARIES
+from sentinel_sql.cli.main import app
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+
+
+def test_every_library_and_extra_of_the_project_is_looked_at() -> None:
+    stated = [re.match(r"[\w.-]+", line).group() for line in PROJECT["dependencies"]]  # type: ignore[union-attr]
+    assert set(LIBRARIES) == set(stated)
+    assert set(EXTRAS) == set(PROJECT["optional-dependencies"])
+
+
+def test_an_extra_that_nobody_installed_is_absent_and_no_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = importlib.metadata.version
+
+    def version(name: str) -> str:
+        if name in ("torch", "sqlglotc"):
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    shown = CliRunner().invoke(app, ["doctor", "--json"])
+    assert shown.exit_code == 0
+    found = {each["name"]: each for each in json.loads(shown.stdout)["findings"]}
+    assert found["extra encoders"]["standing"] == "absent"
+    assert "pip install 'sentinel-sql[encoders]' brings torch" in found["extra encoders"]["detail"]
+    assert found["extra fast"]["standing"] == "absent"
+    assert found["sqlglot"]["standing"] == "ok"
