@@ -26,8 +26,8 @@ from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.exhibit import Evidence
 from sentinel_sql.evaluation.exhibits import EXHIBITS
 from sentinel_sql.pipeline.evaluate import Evaluation
-from sentinel_sql.pipeline.evaluation_folder import save
-from sentinel_sql.pipeline.views import FORMAT, VIEWS
+from sentinel_sql.pipeline.evaluation_folder import VIEWS, save
+from sentinel_sql.pipeline.views import FORMAT
 
 AGENTS = 5
 RUNS = 10_000

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 from pathlib import Path
 
 import pytest
 
-from sentinel_sql.whole_file import whole_folder, write_whole
+from sentinel_sql.whole_file import OccupiedError, check_writable, whole_folder, write_whole
 
 
 def test_a_file_is_what_was_written_and_its_owners_only(tmp_path: Path) -> None:
@@ -77,3 +78,38 @@ def test_a_folder_is_replaced_only_by_its_own_kind_and_a_link_stays_a_link(tmp_p
         fail()
     assert (real / "mark").read_text() == "second"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_a_folder_that_also_holds_something_else_is_never_replaced(tmp_path: Path) -> None:
+    parts = ("scores.npz", "tables/*.csv")
+
+    def write() -> None:
+        with whole_folder(tmp_path / "f", known_by="mark", parts=parts) as draft:
+            (draft / "tables").mkdir()
+            for name in ("mark", "scores.npz", "tables/a.csv"):
+                (draft / name).write_text("ours")
+
+    write()
+    for ours in ("tables/old.csv", ".DS_Store", ".mark.ab12_xyz", "tables/.a.csv.ab12_xyz"):
+        (tmp_path / "f" / ours).write_text("ours, or left by a killed writer")
+    write()
+    for foreign in ("paper.tex", "tables/notes.xlsx", "confidences/confidences.jsonl", ".git/HEAD"):
+        path = tmp_path / "f" / foreign
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("dear to somebody")
+        with pytest.raises(OccupiedError, match=re.escape(f"also holds {foreign}")):
+            write()
+        assert path.read_text() == "dear to somebody"
+        path.unlink()
+    write()
+
+
+def test_whether_a_place_can_be_written_is_known_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "file", tmp_path / "file" / "a" / "b", Path("/proc/a/b")):
+        with pytest.raises(OSError, match=r"directory|ermi|upported"):
+            check_writable(place)
+    check_writable(tmp_path / "new" / "newer")
+    assert os.listdir(tmp_path) == ["file"]
+    with pytest.raises(FileNotFoundError):
+        check_writable(tmp_path / "new", make=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,32 +42,79 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     sync_folder(path.parent)
 
 
-def check_replaceable(folder: str | Path, *, known_by: str) -> None:
+def check_replaceable(
+    folder: str | Path, *, known_by: str, parts: Iterable[str], kind: str = ""
+) -> None:
     """Make sure that `whole_folder` may write a folder, before the work that fills it.
 
     Raises:
-        FileExistsError: the folder holds something else than `known_by` tells.
-        OSError: it is no folder, or can't be looked into.
+        OccupiedError: the folder holds something that isn't of its kind.
+        OSError: it is no folder, or can't be looked into or written.
     """
-    folder = Path(folder)
-    if folder.exists() and not (folder / known_by).is_file() and os.listdir(folder):
-        raise FileExistsError(f"{folder} isn't empty and holds no {known_by}")
+    folder = Path(os.path.realpath(folder))
+    check_writable(folder.parent)
+    if not os.path.lexists(folder):
+        return
+    names = os.listdir(folder)
+    if names and not (folder / known_by).is_file():
+        raise OccupiedError(folder, f"isn't empty and holds no {kind or known_by}")
+    patterns = [known_by, *parts]
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() and not path.is_symlink():
+            continue  # one that is empty is nobody's loss
+        kept = _DRAFT.sub(r"\1\2", name)
+        if path.name not in _LITTER and not any(fnmatch.fnmatch(kept, it) for it in patterns):
+            raise OccupiedError(folder, f"also holds {name}, which would be lost")
+
+
+def check_writable(folder: Path, *, make: bool = True) -> None:
+    """Make sure that something can be made in a folder.
+
+    Args:
+        folder: where.
+        make: a folder that isn't there will be made; False where it must be there.
+
+    Raises:
+        OSError: nothing can, or it is no folder.
+    """
+    places = (folder, *folder.parents) if make else (folder,)
+    there = next((place for place in places if os.path.lexists(place)), folder)
+    os.rmdir(tempfile.mkdtemp(dir=there, prefix=".sentinel-"))
+
+
+class OccupiedError(FileExistsError):
+    """A folder isn't replaced, for it holds what isn't of its kind; the text says what."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        super().__init__(f"{folder} {what}")
+
+
+_LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+"""What file browsers leave behind."""
+_DRAFT = re.compile(r"(^|/)\.([^/]+)\.[a-z0-9_]{8}$")
+"""A file that `write_whole` was killed over."""
 
 
 @contextmanager
-def whole_folder(folder: str | Path, *, known_by: str) -> Iterator[Path]:
+def whole_folder(
+    folder: str | Path, *, known_by: str, parts: Iterable[str] = (), kind: str = ""
+) -> Iterator[Path]:
     """Give a draft to fill; the folder then stands in its place at once, or stays as it was.
 
     Args:
         folder: absent, empty, or an older one of the same kind, which is replaced.
         known_by: the file that tells the kind; a folder without it is left alone.
+        parts: what else such a folder is made of, as patterns such as `tables/*.csv`; a folder
+            that holds any other file is left alone, too.
+        kind: what such a folder is called in errors.
 
     Raises:
-        FileExistsError: the folder holds something else.
+        OccupiedError: the folder holds something else.
         OSError: it can't be written; nothing of it stays behind.
     """
     folder = Path(os.path.realpath(folder))  # a link stays a link
-    check_replaceable(folder, known_by=known_by)
+    check_replaceable(folder, known_by=known_by, parts=parts, kind=kind)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:

@@ -162,3 +162,36 @@ def test_what_fails_beside_an_evaluation_takes_no_figure_of_it_away(
     assert kept["exhibits"] == call.document["exhibits"]
     assert "ladder" in tables.read(out)
     assert part not in kept["exhibits"]
+
+
+@pytest.mark.parametrize("under", ["", "a/b"])
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(
+    fitted: Project,
+    sentinel: Sentinel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    under: str,
+) -> None:
+    taken = tmp_path / "file"
+    taken.write_text("x")
+    runs = (fitted.store, "--pools", fitted.pools, "--labels", fitted.labels)
+    spent = Path(f"{fitted.monitor}.spent.jsonl")
+    before = spent.read_bytes() if spent.exists() else b""
+
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("it began")
+
+    monkeypatch.setattr("sentinel_sql.trajectory.store.read_trajectories", work)
+    for verb in (
+        ("evaluate", *runs, "--monitor", fitted.monitor),
+        ("fit", *runs),
+        ("heads", "compare", *runs),
+        ("heads", "screen", *runs),
+        ("audit", "leakage", *runs),
+        ("audit", "disagreement", fitted.labels),
+    ):
+        call = sentinel(*verb, "--out", taken / under)
+        assert (call.code, call.out) == (2, ""), verb
+        assert "another folder" in call.err, verb
+    assert (spent.read_bytes() if spent.exists() else b"") == before
+    assert taken.read_text() == "x"

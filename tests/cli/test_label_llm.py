@@ -94,3 +94,15 @@ def test_the_judge_needs_an_endpoint(fitted: Project, sentinel: Sentinel, tmp_pa
         *("--out", tmp_path / "labels", "--judge", "llm"),
     )
     assert (call.code, "--base-url and --model" in call.err) == (2, True)
+
+
+def test_labels_and_verdicts_never_take_one_place(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path, judge: ScriptedEndpoint
+) -> None:
+    out = tmp_path / "labels"
+    call = sentinel(*label(fitted, out, judge), "--yes", "--verdicts", out)
+    assert (call.code, judge.requests) == (2, [])
+    assert "both labels and verdicts" in call.err
+    call = sentinel(*label(fitted, Path(fitted.questions), judge), "--yes")
+    assert (call.code, judge.requests) == (2, [])
+    assert "something else than labels" in call.err

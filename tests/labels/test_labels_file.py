@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from sentinel_sql.errors import LabelsError
-from sentinel_sql.labels.file import read_labels, write_labels
+from sentinel_sql.labels.file import check_place, read_labels, write_labels
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.schema import ForeignKey, Schema
 
@@ -119,3 +119,32 @@ def test_files_that_are_not_there_or_not_text_are_named(tmp_path: Path) -> None:
 
 def test_the_header_line_is_plain_json(tmp_path: Path) -> None:
     assert json.loads(_lines(tmp_path / "x")[0])["format"] == "sentinel-labels/1"
+
+
+@pytest.mark.parametrize(
+    "named", ["questions.jsonl", "runs.jsonl.gz", "verdicts", "folder", "no/x"]
+)
+def test_labels_replace_labels_and_nothing_else(tmp_path: Path, named: str) -> None:
+    there = {
+        "questions.jsonl": b'{"id": "q"}\n',
+        "runs.jsonl.gz": b"\x1f\x8b\x08\x00",
+        "verdicts": b'{"format":"sentinel-verdicts/1"}\n',
+    }
+    path = tmp_path / named
+    if named == "folder":
+        path.mkdir()
+    elif named in there:
+        path.write_bytes(there[named])
+    with pytest.raises(LabelsError, match="name another place"):
+        check_place(path)
+    if named in there:
+        assert path.read_bytes() == there[named]
+
+
+def test_a_new_an_empty_and_an_older_labels_file_may_be_written(tmp_path: Path) -> None:
+    check_place(tmp_path / "new")
+    (tmp_path / "empty").touch()
+    check_place(tmp_path / "empty")
+    write_labels(tmp_path / "old", HEADER, [LABEL])
+    check_place(tmp_path / "old")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "old"]

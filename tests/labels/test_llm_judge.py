@@ -263,3 +263,22 @@ def test_a_verdict_is_read_only_from_one_digit(reply: str) -> None:
 )  # fmt: skip
 def test_replies_and_what_is_read_from_them(reply: str, read: bool | None) -> None:
     assert digit(reply) is read
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        b"SQLite format 3\0 page \n half a page",
+        b'{"id": 1}\n{"id": 2}',
+        b'{"seed": 4}',
+        b"\x1f\x8b",
+    ],
+)
+def test_a_file_of_another_kind_is_refused_and_left_as_it_is(
+    tmp_path: Path, foreign: bytes
+) -> None:
+    (tmp_path / "v").write_bytes(foreign)
+    with pytest.raises(LabelsError, match="--verdicts"):
+        VerdictLog.open(tmp_path / "v")
+    assert (tmp_path / "v").read_bytes() == foreign
+    assert not (tmp_path / "v.torn").exists()

@@ -111,6 +111,7 @@ def score(
     from sentinel_sql.labels.audit import KEY, read_key, read_sheet
     from sentinel_sql.report.audit_tables import judge_audit_table, raters_table
 
+    _check_place(out)
     key = read_key(audit / KEY)
     returned = [read_sheet(sheet, key) for sheet in sheets]
     exhibits: dict[str, Exhibit[Any]] = {
@@ -168,6 +169,7 @@ def disagreement(
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.report.audit_tables import disagreement_table, reasons_table
 
+    _check_place(out)
     judges = judges_in([read_labels(path) for path in labels])
     exhibits: dict[str, Exhibit[Any]] = {
         "disagreement": compare(judges),
@@ -218,6 +220,7 @@ def leakage(
     from sentinel_sql.report.leakage_tables import leakage_tables
     from sentinel_sql.trajectory.store import read_trajectories
 
+    _check_place(out)
     header, labelled = read_labels(labels)
     with progress("controls") as advance:
         made = leakage_battery(
@@ -234,6 +237,14 @@ def leakage(
     emit(document, as_json=as_json, tables=lambda: leakage_tables(document["exhibits"]))
     if made.faults:
         raise LeakageError("; ".join(made.faults))
+
+
+def _check_place(out: Path | None) -> None:
+    """Refuse a place where tables can't be kept before the work, not after it."""
+    from sentinel_sql.evaluation.tables import check_place
+
+    if out is not None:
+        check_place(out)
 
 
 def _kept(out: Path | None, exhibits: Mapping[str, Exhibit[Any]]) -> dict[str, Any]:

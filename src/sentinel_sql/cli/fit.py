@@ -70,7 +70,7 @@ def fit(
 ) -> None:
     """Fit both heads on the train pool, and freeze maps and thresholds on the calibration pool."""
     from sentinel_sql.labels.file import read_labels
-    from sentinel_sql.monitor.bundle import head_with, save
+    from sentinel_sql.monitor.bundle import check_place, head_with, save
     from sentinel_sql.pipeline.fit import fit as fit_monitor
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.trajectory.store import read_trajectories
@@ -87,6 +87,7 @@ def fit(
         "scoring_tokens": scoring_tokens,
     }
     kind = head_with(head, {name: it for name, it in settings.items() if it is not None})
+    check_place(out)
     header, labelled = read_labels(labels)
     with progress("fit") as advance:
         made = fit_monitor(

@@ -70,6 +70,8 @@ def compare(
     from sentinel_sql.questions.pools import POOLS, Pools
     from sentinel_sql.trajectory.store import read_trajectories
 
+    if out is not None:
+        tables.check_place(out)
     header, labelled = read_labels(labels)
     wanted = {each.value for each in pool or (Pool.train,)}
     among = [name for name in POOLS if name in wanted]
@@ -115,6 +117,8 @@ def screen(
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.trajectory.store import read_trajectories
 
+    if out is not None:
+        tables.check_place(out)
     header, labelled = read_labels(labels)
     with progress("folds") as advance:
         made = screen_features(

@@ -95,7 +95,7 @@ def label(
     """
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.errors import InputError
-    from sentinel_sql.labels.file import write_labels
+    from sentinel_sql.labels.file import check_place, write_labels
     from sentinel_sql.pipeline.label import label_runs
     from sentinel_sql.pipeline.llm_label import prepare
     from sentinel_sql.questions.read import read_questions
@@ -109,6 +109,10 @@ def label(
                 "--judge rules"
             )
         endpoint = (base_url, model)
+    check_place(out)
+    kept = verdicts or out.with_name(out.name + ".verdicts")
+    if kept.resolve() == out.resolve():
+        raise InputError(f"{out} can't hold both labels and verdicts: name another --verdicts")
     asked: list[Question] = read_questions(questions)
     runs = list(read_trajectories(store))
     clocks = {run.question.clock for run in runs} - {None}
@@ -124,7 +128,7 @@ def label(
     if endpoint is not None:
         made, document = _by_model(
             prepared,
-            verdicts or out.with_name(out.name + ".verdicts"),
+            kept,
             base_url=endpoint[0],
             model=endpoint[1],
             rows=rows,

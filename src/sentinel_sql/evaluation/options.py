@@ -9,6 +9,9 @@ from typing import Any, Self
 from sentinel_sql.decision.prefix_scores import Floats
 from sentinel_sql.errors import InputError
 
+HIGHEST_PRICE = 1e12
+"""Of a million tokens in any currency; ours: far above any, and no sum of it overflows."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
@@ -18,8 +21,12 @@ class Prices:
     completion: float
 
     def __post_init__(self) -> None:
-        if not (0 <= self.prompt < float("inf") and 0 <= self.completion < float("inf")):
-            raise InputError("a price of tokens can't be negative or infinite")
+        for price in (self.prompt, self.completion):
+            if not 0 <= price <= HIGHEST_PRICE:
+                raise InputError(
+                    f"a price of {price:g} for a million tokens makes no sense: give a number from "
+                    f"0 to {HIGHEST_PRICE:,.0f}"
+                )
 
     def of(self, prompt_tokens: Floats, completion_tokens: Floats) -> Floats:
         """Return the price of runs, of the shape of their tokens; NaN stays NaN."""

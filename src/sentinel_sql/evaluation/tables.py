@@ -22,7 +22,7 @@ from typing import Annotated, Any, get_args
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.column import Column, FlatColumn, Kind, cells_of, columns_of
 from sentinel_sql.evaluation.exhibit import Exhibit
-from sentinel_sql.whole_file import write_whole
+from sentinel_sql.whole_file import check_writable, write_whole
 
 FOLDER = "tables"
 CONTENTS, DICTIONARY = "contents", "dictionary"
@@ -103,6 +103,21 @@ def write(folder: Path, exhibits: Mapping[str, Exhibit[Any]]) -> None:
         raise InputError(
             f"{place} can't be written ({error.strerror}): name another folder"
         ) from error
+
+
+def check_place(folder: Path) -> None:
+    """Make sure that tables may be written there, before the work that fills them.
+
+    Raises:
+        InputError: the folder can't be written, or the tables in it can't be added to.
+    """
+    try:
+        check_writable(folder / FOLDER)
+    except OSError as error:
+        raise InputError(
+            f"{folder / FOLDER} can't be written ({error.strerror}): name another folder"
+        ) from error
+    _kept(folder, drop=())
 
 
 def read(folder: Path) -> dict[str, Table]:

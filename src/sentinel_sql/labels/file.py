@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -12,7 +14,7 @@ from pydantic import ValidationError
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.record import FORMAT, JudgeName, Label, LabelsHeader
 from sentinel_sql.schema import Schema
-from sentinel_sql.whole_file import write_whole
+from sentinel_sql.whole_file import check_writable, write_whole
 
 _REMEDY = "make it again with `sentinel label`"
 
@@ -39,6 +41,36 @@ def write_labels(path: Path, header: LabelsHeader, labels: Iterable[Label]) -> N
         raise LabelsError(
             f"{path} can't be written ({error.strerror}): name another place for the labels"
         ) from error
+
+
+def check_place(path: Path) -> None:
+    """Make sure that labels may be written there, before the work that makes them.
+
+    Labels replace older ones and nothing else: a store, questions or verdicts that were named by
+    mistake stay as they are.
+
+    Raises:
+        LabelsError: another kind of file is there, or the place can't be written.
+    """
+    try:
+        if os.path.lexists(path) and not path.is_dir() and not path.is_file():
+            return  # a pipe or a device takes what comes
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        check_writable(Path(os.path.realpath(path)).parent, make=False)
+        if not path.exists():
+            return
+        with path.open("rb") as there:
+            start = there.read(1 << 12)
+    except OSError as error:
+        raise LabelsError(
+            f"{path} can't be written ({error.strerror}): name another place for the labels"
+        ) from error
+    if start.strip() and b'"sentinel-labels/' not in start.split(b"\n", 1)[0]:
+        raise LabelsError(
+            f"{path} holds something else than labels, which would be lost: name another place for "
+            "the labels"
+        )
 
 
 def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:

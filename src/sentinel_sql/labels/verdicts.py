@@ -17,6 +17,8 @@ from sentinel_sql.labels.case import Case
 from sentinel_sql.trajectory import durable
 
 FORMAT: Final = "sentinel-verdicts/1"
+_START: Final = b'{"format":"sentinel-verdicts/1"'
+"""Of every line; a last one that starts otherwise wasn't cut off but is of another kind of file."""
 
 
 class StoredVerdict(BaseModel):
@@ -68,6 +70,7 @@ class VerdictLog:
         file = -1
         try:
             file = durable.open_to_append(path)
+            read_verdicts(path)  # a file of another kind, named by mistake, isn't mended
             durable.mend_tail(path, _is_whole, torn=path.with_name(path.name + ".torn"))
             return cls(path=path, lock=lock, file=file, known=read_verdicts(path))
         except BaseException as error:
@@ -114,7 +117,7 @@ def read_verdicts(path: str | Path) -> list[StoredVerdict]:
         LabelsError: it can't be read, or a line is no verdict.
     """
     try:
-        lines = Path(path).read_bytes().split(b"\n")[:-1]
+        *lines, tail = Path(path).read_bytes().split(b"\n")
     except OSError as error:
         raise LabelsError(f"{path} can't be read ({error.strerror}): check the path") from error
     found = []
@@ -126,6 +129,10 @@ def read_verdicts(path: str | Path) -> list[StoredVerdict]:
                 f"{path}, line {number} is no {FORMAT} verdict: take the line out, or name another "
                 "file with --verdicts"
             ) from error
+    if not (tail.startswith(_START) or _START.startswith(tail)):
+        raise LabelsError(
+            f"{path} is no file of {FORMAT} verdicts: name another file with --verdicts"
+        )
     return found
 
 

@@ -18,6 +18,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from sentinel_sql.monitor.linear import LinearHead
 from sentinel_sql.monitor.ngram_head import NgramHead
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.schema import Schema
-from sentinel_sql.whole_file import whole_folder
+from sentinel_sql.whole_file import OccupiedError, check_replaceable, whole_folder
 
 FORMAT = "sentinel-monitor/1"
 MANIFEST = "manifest.json"
@@ -48,6 +49,7 @@ HEADS: Mapping[str, Head[Any]] = {
 """The kinds of head that can be fitted and loaded, by name, with the settings of record."""
 
 _PARTS = ("answerability", "correctness")
+_FILES = (*ARRAYS, *(f"{part}/*" for part in _PARTS))
 _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")
 _AGAIN = "fit the monitor again with `sentinel fit`"
 
@@ -59,22 +61,40 @@ def save(monitor: Monitor, folder: str | Path) -> None:
         BundleError: the folder holds something else than a bundle, or can't be written.
     """
     folder = Path(folder)
+    with (
+        _refusing(folder),
+        whole_folder(folder, known_by=MANIFEST, parts=_FILES, kind="monitor") as staged,
+    ):
+        contents = dict(zip(ARRAYS, (_arrays(monitor), monitor.calibration), strict=True))
+        hashes = {name: _write(staged / name, _packed(it)) for name, it in contents.items()}
+        placed, brought = _placed(monitor)
+        for path, name in placed.items():
+            (staged / name).parent.mkdir(mode=0o700, exist_ok=True)
+            hashes[name] = _copy(path, staged / name)
+        manifest = _sealed(_manifest(monitor) | {"files": hashes, "brought": brought})
+        _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
+
+
+def check_place(folder: str | Path) -> None:
+    """Make sure that a monitor may be saved there, before the hours that its fit may take.
+
+    Raises:
+        BundleError: the folder holds something else than a bundle, or can't be written.
+    """
+    with _refusing(Path(folder)):
+        check_replaceable(folder, known_by=MANIFEST, parts=_FILES, kind="monitor")
+
+
+@contextmanager
+def _refusing(folder: Path) -> Iterator[None]:
     try:
-        with whole_folder(folder, known_by=MANIFEST) as staged:
-            contents = dict(zip(ARRAYS, (_arrays(monitor), monitor.calibration), strict=True))
-            hashes = {name: _write(staged / name, _packed(it)) for name, it in contents.items()}
-            placed, brought = _placed(monitor)
-            for path, name in placed.items():
-                (staged / name).parent.mkdir(mode=0o700, exist_ok=True)
-                hashes[name] = _copy(path, staged / name)
-            manifest = _sealed(_manifest(monitor) | {"files": hashes, "brought": brought})
-            _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
-    except FileExistsError as error:
-        raise BundleError(
-            f"{folder} isn't empty and holds no monitor: choose another folder"
-        ) from error
+        yield
+    except OccupiedError as error:
+        raise BundleError(f"{error}: choose another folder for the monitor") from error
     except OSError as error:
-        raise BundleError(f"can't write the monitor to {folder}: {error.strerror}") from error
+        raise BundleError(
+            f"can't write the monitor to {folder}: {error.strerror}; choose another folder"
+        ) from error
 
 
 def load(folder: str | Path) -> Monitor:

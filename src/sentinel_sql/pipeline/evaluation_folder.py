@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,12 @@ from sentinel_sql.evaluation.exhibit import Evidence
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.pipeline.evaluate import FORMAT, Evaluation
-from sentinel_sql.whole_file import check_replaceable, whole_folder, write_whole
+from sentinel_sql.whole_file import OccupiedError, check_replaceable, whole_folder, write_whole
 
 DOCUMENT, SCORES = "evaluation.json", "scores.npz"
+VIEWS: Final = "views.jsonl"
+PARTS = (SCORES, VIEWS, f"{tables.FOLDER}/*.csv", f"{tables.FOLDER}/*.parquet")
+"""All that an evaluation's folder is made of; one that holds more is never replaced."""
 _CALIBRATION, _FACTS = "calibration/", "facts/"
 _AGAIN = "make it again with `sentinel evaluate … --out FOLDER`"
 
@@ -50,12 +53,15 @@ def save(evaluation: Evaluation, folder: str | Path) -> None:
     """Write an evaluation; the folder appears whole or not at all, an older one is replaced.
 
     Raises:
-        InputError: the folder holds something else than an evaluation, or can't be written.
+        InputError: the folder holds anything else than an evaluation, or can't be written.
     """
     folder = Path(folder)
     columns = packed(evaluation.evidence)
     document = evaluation.to_json() | {"files": {SCORES: hashlib.sha256(columns).hexdigest()}}
-    with _refusing(folder), whole_folder(folder, known_by=DOCUMENT) as draft:
+    with (
+        _refusing(folder),
+        whole_folder(folder, known_by=DOCUMENT, parts=PARTS, kind="evaluation") as draft,
+    ):
         write_whole(draft / SCORES, columns)
         tables.write(draft, evaluation.exhibits)
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
@@ -69,7 +75,7 @@ def check_place(folder: str | Path) -> None:
         InputError: the folder holds something else than an evaluation, or isn't one.
     """
     with _refusing(Path(folder)):
-        check_replaceable(folder, known_by=DOCUMENT)
+        check_replaceable(folder, known_by=DOCUMENT, parts=PARTS, kind="evaluation")
 
 
 def read(folder: str | Path) -> StoredEvaluation:
@@ -136,10 +142,8 @@ def packed(evidence: Evidence) -> bytes:
 def _refusing(folder: Path) -> Iterator[None]:
     try:
         yield
-    except FileExistsError as error:
-        raise InputError(
-            f"{folder} isn't empty and holds no evaluation: choose another folder"
-        ) from error
+    except OccupiedError as error:
+        raise InputError(f"{error}: choose another folder for the evaluation") from error
     except OSError as error:
         raise InputError(
             f"{folder} can't be written ({error.strerror}): choose another folder"

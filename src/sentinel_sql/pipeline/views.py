@@ -20,12 +20,12 @@ from sentinel_sql.evaluation.telling import MOST, telling
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.session import Assessment, Monitor
 from sentinel_sql.pipeline.evaluate import Evaluation
+from sentinel_sql.pipeline.evaluation_folder import VIEWS
 from sentinel_sql.pipeline.weights import weights
 from sentinel_sql.trajectory.record import Step, Trajectory
 from sentinel_sql.whole_file import write_whole
 
 FORMAT: Final = "sentinel-view/1"
-VIEWS: Final = "views.jsonl"
 """The file beside an evaluation's tables. It holds what runs said: readable by its owner only."""
 
 KEPT = 4_000

@@ -12,8 +12,8 @@ from typing import Any, Final
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation import tables as disk
 from sentinel_sql.evaluation.tables import Table
+from sentinel_sql.pipeline.evaluation_folder import VIEWS
 from sentinel_sql.pipeline.views import FORMAT as VIEW_FORMAT
-from sentinel_sql.pipeline.views import VIEWS
 
 DOCUMENT: Final = "evaluation.json"
 
