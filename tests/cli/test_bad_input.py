@@ -17,7 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from command_project import Outcome, Project, Sentinel, made_up_questions, scripted_agent
+from command_project import (
+    DRUGS,
+    GOLD,
+    Outcome,
+    Project,
+    Sentinel,
+    made_up_questions,
+    scripted_agent,
+)
 from sentinel_sql.database import sqlite as sqlite_module
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories
@@ -462,9 +470,11 @@ def test_a_width_of_nothing_hides_nothing(fitted: Project) -> None:
 
 
 def test_a_number_that_json_lacks_is_answered_in_words(fitted: Project, sentinel: Sentinel) -> None:
+    # Asked like the answerable ones, so that nothing refuses it before its answer.
+    question = next(iter(GOLD)).format(DRUGS[0])
     with ScriptedEndpoint(["FINAL_SQL: SELECT 9e999, -9e999, x'ff'"]) as endpoint:
         call = sentinel(
-            *("ask", "how much?", "--database", fitted.database, "--monitor", fitted.monitor),
+            *("ask", question, "--database", fitted.database, "--monitor", fitted.monitor),
             *("--base-url", endpoint.url, "--model", "scripted", "--clock", CLOCK, "--json"),
             *("--stakes", 0, "--on-unavailable", "deliver"),
         )
