@@ -178,6 +178,13 @@ def test_what_cannot_be_read_is_named_by_its_row_and_never_quoted(
     assert "ann.csv" in str(error.value)
 
 
+@pytest.mark.parametrize("twice", ["correct", "case", "Correct "])
+def test_of_two_columns_of_one_name_none_is_taken(tmp_path: Path, twice: str) -> None:
+    (tmp_path / "two.csv").write_text(f"case,correct,{twice}\nc0001,1,0\n")
+    with pytest.raises(LabelsError, match="has 2 columns"):
+        read_sheet(tmp_path / "two.csv", KEY)
+
+
 def test_a_missing_sheet_and_one_of_noise_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LabelsError, match=r"gone\.csv can't be read"):
         read_sheet(tmp_path / "gone.csv", KEY)

@@ -240,6 +240,12 @@ def _lines(path: Path) -> Sequence[list[str]]:
             continue
         names = [name.strip().casefold() for name in lines[0]] if lines else []
         if "case" in names and "correct" in names:
+            for name in ("case", "correct"):
+                if names.count(name) > 1:  # which of them the rater meant, nobody can tell
+                    raise LabelsError(
+                        f"{path} has {names.count(name)} columns `{name}`: leave the one that "
+                        "counts"
+                    )
             return lines
     raise LabelsError(
         f"{path} has no header line with the columns `case` and `correct`: return the sheet as "
