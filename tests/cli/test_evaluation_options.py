@@ -195,3 +195,18 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(
         assert "another folder" in call.err, verb
     assert (spent.read_bytes() if spent.exists() else b"") == before
     assert taken.read_text() == "x"
+
+
+def test_controls_that_could_not_be_run_are_no_pass_in_silence(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    store = tmp_path / "one.jsonl"
+    store.write_bytes(encode(next(iter(read_trajectories(Path(fitted.store))))))
+    call = sentinel(
+        *("audit", "leakage", store, "--pools", fitted.pools),
+        *("--labels", fitted.labels, "--json"),
+    )
+    assert (call.code, call.document["faults"]) == (0, [])
+    controls = call.document["exhibits"]["leakage_controls"]["rows"]
+    assert [row["holds"] for row in controls] == [None] * len(controls)
+    assert f"{len(controls)} of {len(controls)} controls" in call.err

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sentinel_sql.cli.options import DatabasePath, LabelsFile, PoolsFile, Store
-from sentinel_sql.cli.output import AsJson, emit, facts, progress
+from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -234,6 +234,12 @@ def leakage(
             on_progress=advance,
         )
     document = {"faults": list(made.faults), **_kept(out, made.exhibits)}
+    controls = made.exhibits["leakage_controls"].rows
+    if unsaid := sum(row.holds is None for row in controls):
+        say(
+            f"sentinel: {unsaid} of {len(controls)} controls on shuffled labels couldn't be run, "
+            "for too few runs of a kind are labelled: of these, passing says nothing"
+        )
     emit(document, as_json=as_json, tables=lambda: leakage_tables(document["exhibits"]))
     if made.faults:
         raise LeakageError("; ".join(made.faults))
