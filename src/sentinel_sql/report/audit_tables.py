@@ -7,7 +7,14 @@ from typing import Any
 
 from rich.table import Table
 
-NOT_SAID = "–"
+from sentinel_sql.report.screen_table import (
+    NOT_SAID,
+    empty_table,
+    number,
+    share,
+    share_point,
+    share_span,
+)
 
 Json = Mapping[str, Any]
 
@@ -22,8 +29,8 @@ def disagreement_table(exhibit: Json) -> Table:
             f"{row['first']}\n{row['second']}",
             *(str(row[name]) for name in ("answers", "both_correct", "only_first")),
             *(str(row[name]) for name in ("only_second", "both_wrong")),
-            _share(row["agreement"]),
-            _number(row["kappa"]),
+            share(row["agreement"]),
+            number(row["kappa"], ".2f"),
         )
     table.caption = (
         "both, none: called correct by both judges, by none; 1st, 2nd: by one of them alone."
@@ -33,7 +40,11 @@ def disagreement_table(exhibit: Json) -> Table:
 
 def reasons_table(exhibit: Json) -> Table:
     """Show why judges disagree."""
-    table = _table(exhibit["title"], ("called correct by", "called wrong by", "answers", "such as"))
+    table = _table(
+        exhibit["title"],
+        ("called correct by", "called wrong by", "answers", "such as"),
+        words=("called wrong by", "such as"),
+    )
     for row in exhibit["rows"]:
         table.add_row(
             f"{row['first']}\n  {row['first_reason']}",
@@ -55,9 +66,9 @@ def judge_audit_table(exhibit: Json) -> Table:
             row["rater"],
             *(str(row[name]) for name in ("rated", "left_open", "missing")),
             _interval(row["accuracy"]),
-            f"{row['wrongly_correct']} of {row['said_correct']}\n"
+            f"{row['wrongly_correct']} of {row['said_correct']}, "
             f"{_interval(row['wrongly_correct_share'])}",
-            f"{row['wrongly_wrong']} of {row['said_wrong']}\n"
+            f"{row['wrongly_wrong']} of {row['said_wrong']}, "
             f"{_interval(row['wrongly_wrong_share'])}",
         )
     table.caption = exhibit["note"]
@@ -72,28 +83,15 @@ def raters_table(exhibit: Json) -> Table:
             f"{row['first']}, {row['second']}",
             str(row["both_rated"]),
             _interval(row["agreement"]),
-            _number(row["kappa"]),
+            number(row["kappa"], ".2f"),
         )
     return table
 
 
-def _table(title: str, columns: tuple[str, ...]) -> Table:
-    table = Table(title=title, title_justify="left", caption_justify="left", pad_edge=False)
-    for number, name in enumerate(columns):
-        words = number == 0 or name in ("called wrong by", "such as")
-        table.add_column(name, justify="left" if words else "right", overflow="fold")
-    return table
+def _table(title: str, columns: tuple[str, ...], *, words: tuple[str, ...] = ()) -> Table:
+    # Names of judges and raters are the user's, of any length; headings are longer than figures.
+    return empty_table(title, columns, words=(columns[0], *words), fold=columns)
 
 
-def _interval(value: Mapping[str, float] | None) -> str:
-    if value is None:
-        return NOT_SAID
-    return f"{value['estimate']:.0%} [{value['low']:.0%}, {value['high']:.0%}]"
-
-
-def _share(value: float | None) -> str:
-    return NOT_SAID if value is None else f"{value:.0%}"
-
-
-def _number(value: float | None) -> str:
-    return NOT_SAID if value is None else f"{value:.2f}"
+def _interval(interval: Json | None) -> str:
+    return NOT_SAID if interval is None else f"{share_point(interval)}\n{share_span(interval)}"

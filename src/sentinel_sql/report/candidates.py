@@ -9,8 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.report.rivals import lead, plain_table, point, seconds, span
-from sentinel_sql.report.tables import NOT_SAID
+from sentinel_sql.report.rivals import seconds
+from sentinel_sql.report.screen_table import NOT_SAID, empty_table, lead, point, span
 
 Json = Mapping[str, Any]
 
@@ -29,9 +29,10 @@ def candidate_tables(exhibit: Json) -> Iterator[RenderableType]:
 
 def figures(exhibit: Json) -> Table:
     """Show how every candidate ranks answers, with intervals."""
-    table = plain_table(
+    table = empty_table(
         "Candidates for the head: correctness, out of fold",
         ("", "AUROC", "95 %", "lead, 95 %", "quiet", "95 %"),
+        gap=1,
     )
     for row in exhibit["rows"]:
         table.add_row(
@@ -47,10 +48,13 @@ def figures(exhibit: Json) -> Table:
 
 def verdicts(exhibit: Json) -> Table:
     """Show what the heads alone have, and what the rule says of each."""
-    table = plain_table("Heads", ("", "seeds", "answerable", "at t = 0", "a step", "verdict"))
-    table.columns[-1].justify = "left"
-    table.columns[-1].no_wrap = False
-    table.columns[-1].overflow = "fold"
+    table = empty_table(
+        "Heads",
+        ("", "seeds", "answerable", "at t = 0", "a step", "verdict"),
+        words=("", "verdict"),
+        fold=("verdict",),
+        gap=1,
+    )
     for row in exhibit["rows"]:
         if row["kind"] == "head":
             low, high = row["lowest"], row["highest"]

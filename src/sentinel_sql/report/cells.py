@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sentinel_sql.evaluation.tables import DictionaryRow, Table
-from sentinel_sql.report.tables import NOT_SAID
+from sentinel_sql.report.screen_table import NOT_SAID
 
 MOST_ROWS = 80
 """Rows of one table that a page shows (ours: nobody reads on); the CSV has them all."""

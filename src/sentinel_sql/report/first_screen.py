@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final, Literal
 
 from sentinel_sql.report.agents import ReportedAgent
-from sentinel_sql.report.tables import NOT_SAID
+from sentinel_sql.report.screen_table import NOT_SAID
 from sentinel_sql.report.verdict import Verdict, verdict
 
 FEW: Final = 200

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-NOT_SAID = "–"
+from sentinel_sql.report.screen_table import NOT_SAID, empty_table, point, span
 
 Json = Mapping[str, Any]
 
@@ -24,7 +24,9 @@ def leakage_tables(exhibits: Mapping[str, Json]) -> Iterator[RenderableType]:
 
 
 def _readers(exhibit: Json) -> Table:
-    table = _table(exhibit["title"], ("reader", "n", "AUROC", "95 % interval"))
+    table = empty_table(
+        exhibit["title"], ("reader", "n", "AUROC", "95 % interval"), fold=("reader",)
+    )
     task = None
     for row in exhibit["rows"]:
         if row["task"] != task:
@@ -37,15 +39,21 @@ def _readers(exhibit: Json) -> Table:
 
 
 def _controls(exhibit: Json) -> Table:
-    table = _table(exhibit["title"], ("task, reader", "AUROC", "of the shuffles", "at chance"))
+    table = empty_table(
+        exhibit["title"],
+        ("task, reader", "AUROC", "of the shuffles", "at chance"),
+        fold=("task, reader",),
+    )
     for row in exhibit["rows"]:
         table.add_row(f"{row['task']}, {row['reader']}", *_interval(row["auroc"]), _said(row))
     return table
 
 
 def _copies(exhibit: Json) -> Table:
-    table = _table(
-        exhibit["title"], ("texts", "different", "repeated", "on two sides", "as it must")
+    table = empty_table(
+        exhibit["title"],
+        ("texts", "different", "repeated", "on two sides", "as it must"),
+        fold=("texts",),
     )
     for row in exhibit["rows"]:
         counts = (str(row[name]) for name in ("texts", "repeated", "across"))
@@ -60,23 +68,4 @@ def _said(row: Json) -> Text:
 
 
 def _interval(interval: Json | None) -> tuple[str, str]:
-    if interval is None:
-        return NOT_SAID, NOT_SAID
-    return f"{interval['estimate']:.3f}", f"{interval['low']:.2f} … {interval['high']:.2f}"
-
-
-def _table(title: str, columns: tuple[str, ...]) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        caption_style="dim",
-        box=None,
-        header_style="dim",
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-    )
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index else "left", overflow="fold")
-    return table
+    return point(interval, ".3f"), span(interval, ".2f")

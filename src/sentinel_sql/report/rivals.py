@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.report.tables import NOT_SAID
+from sentinel_sql.report.screen_table import NOT_SAID, empty_table, lead, point, span
 
 Json = Mapping[str, Any]
 
@@ -44,9 +44,10 @@ def figures(rows: Sequence[Json], payoffs: Sequence[Json], *, over: str) -> Tabl
     """Show every figure of every rival, its RS beside it."""
     stakes = list(dict.fromkeys(row["stakes"] for row in payoffs))[:4]
     earned = {(row["rival"], row["stakes"]): row["rs"] for row in payoffs}
-    table = plain_table(
+    table = empty_table(
         f"Rivals over {over}",
         ("", "n", "AUROC", "quiet", "AURC", "ECE", *(f"RS({level:g})" for level in stakes), "cost"),
+        gap=1,
     )
     for name in dict.fromkeys(row["rival"] for row in payoffs if row["kind"] == "reference"):
         table.add_row(
@@ -69,9 +70,10 @@ def figures(rows: Sequence[Json], payoffs: Sequence[Json], *, over: str) -> Tabl
 
 def leads(rows: Sequence[Json]) -> Table:
     """Show intervals, and the delivery estimator's lead over each rival on the same answers."""
-    table = plain_table(
+    table = empty_table(
         "Leads of the delivery estimator, green where the interval is above zero",
         ("", "AUROC, 95 %", "lead, 95 %", "quiet, 95 %", "quiet lead, 95 %"),
+        gap=1,
     )
     for row in rows:
         table.add_row(
@@ -82,42 +84,6 @@ def leads(rows: Sequence[Json]) -> Table:
             lead(row["quiet_lead"]),
         )
     return table
-
-
-def plain_table(title: str, columns: Sequence[str]) -> Table:
-    """Return an empty table without lines, its first column to the left."""
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        caption_style="dim",
-        box=None,
-        header_style="dim",
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index else "left", no_wrap=True)
-    return table
-
-
-def point(interval: Json | None, form: str) -> str:
-    """Return an interval's estimate."""
-    return NOT_SAID if interval is None else format(interval["estimate"], form)
-
-
-def span(interval: Json | None, form: str) -> str:
-    """Return an interval's ends."""
-    if interval is None:
-        return NOT_SAID
-    return f"{interval['low']:{form}} … {interval['high']:{form}}"
-
-
-def lead(interval: Json | None) -> Text:
-    """Return the ends of a lead, green where both are above zero."""
-    ahead = interval is not None and interval["low"] > 0
-    return Text(span(interval, "+.2f"), style="green" if ahead else "")
 
 
 def seconds(seconds: float | None) -> str:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.report.rivals import lead, plain_table, point
+from sentinel_sql.report.screen_table import empty_table, lead, point
 
 Json = Mapping[str, Any]
 
@@ -29,8 +29,8 @@ def screen_tables(document: Json) -> Iterator[RenderableType]:
 
 
 def _screen(exhibit: Json, survivors: set[str]) -> Table:
-    table = plain_table(
-        "What each adds to the n-grams", ("", "AUROC", "gain, 95 %", "quiet", "gain, 95 %")
+    table = empty_table(
+        "What each adds to the n-grams", ("", "AUROC", "gain, 95 %", "quiet", "gain, 95 %"), gap=1
     )
     for row in exhibit["rows"]:
         mark = " ✓" if row["name"] in survivors else ""
@@ -45,9 +45,10 @@ def _screen(exhibit: Json, survivors: set[str]) -> Table:
 
 
 def _knockouts(exhibit: Json) -> Table:
-    table = plain_table(
+    table = empty_table(
         "What the linear head loses without a family",
         ("", "AUROC", "loss, 95 %", "quiet loss, 95 %"),
+        gap=1,
     )
     for row in exhibit["rows"]:
         table.add_row(

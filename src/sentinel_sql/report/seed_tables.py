@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-NOT_SAID = "–"
+from sentinel_sql.report.screen_table import empty_table, number
 
 Json = Mapping[str, Any]
 
@@ -19,30 +18,19 @@ def seed_tables(exhibits: Mapping[str, Json]) -> Iterator[RenderableType]:
     if "seeds" not in exhibits:
         return
     rows = exhibits["seeds"]["rows"]
-    table = Table(
-        title=f"Seed variance, {rows[0]['seeds']} seeds",
-        title_justify="left",
-        title_style="bold",
-        caption="Differences below this spread are luck.",
-        caption_justify="left",
-        caption_style="dim",
-        box=None,
-        header_style="dim",
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
+    table = empty_table(
+        f"Seed variance, {rows[0]['seeds']} seeds",
+        ("figure", "λ", "of record", "mean", "sd", "lowest", "highest"),
     )
-    table.add_column("figure", no_wrap=True)
-    for column in ("λ", "of record", "mean", "sd", "lowest", "highest"):
-        table.add_column(column, justify="right", no_wrap=True)
+    table.caption = "Differences below this spread are luck."
     for row in rows:
         table.add_row(
             row["figure"],
             "" if row["stakes"] is None else f"{row['stakes']:g}",
-            *(_number(row[name]) for name in ("of_record", "mean", "sd", "lowest", "highest")),
+            *(
+                number(row[name], ".3f")
+                for name in ("of_record", "mean", "sd", "lowest", "highest")
+            ),
         )
     yield Text()
     yield table
-
-
-def _number(value: float | None) -> str:
-    return NOT_SAID if value is None else f"{value:.3f}"

@@ -10,12 +10,19 @@ from rich.table import Table
 from rich.text import Text
 
 from sentinel_sql.decision.payoff import chow_bar
+from sentinel_sql.report.screen_table import (
+    empty_table,
+    green_if_ahead,
+    number,
+    point,
+    share,
+    share_point,
+    share_span,
+    span,
+)
 
 Json = Mapping[str, Any]
 Rows = Sequence[Json]
-
-NOT_SAID = "–"
-"""Stands where a number can't be said: one class only, or no case."""
 
 
 def screen(evaluation: Json) -> Iterator[RenderableType]:
@@ -68,7 +75,7 @@ def headline(evaluation: Json) -> RenderableType:
 
 def ladder(exhibit: Json) -> Table:
     """Show the system ladder, one section for each λ; the best score of a section is bold."""
-    table = _table(
+    table = empty_table(
         "System ladder: what each check adds",
         ("system", "RS(λ)", "95 % interval", "cover", "right", "steps−", "tokens−"),
     )
@@ -85,11 +92,11 @@ def ladder(exhibit: Json) -> Table:
                     f"{row['rs']['estimate']:+.3f}",
                     style="bold green" if row["rs"]["estimate"] == best else "",
                 ),
-                _span(row["rs"], "+.2f"),
-                _share(row["coverage"]),
-                _share(row["accuracy"]),
-                _share(row["steps_saved"]),
-                _share(row["tokens_saved"]),
+                span(row["rs"], "+.2f"),
+                share(row["coverage"]),
+                share(row["accuracy"]),
+                share(row["steps_saved"]),
+                share(row["tokens_saved"]),
             )
     table.caption = (
         "RS: +1 right answer or rightly none, 0 missed, −λ wrong.\n"
@@ -100,21 +107,19 @@ def ladder(exhibit: Json) -> Table:
 
 def heads(exhibit: Json) -> Table:
     """Show every head's AUROC beside the plain rule's."""
-    table = _table(
+    table = empty_table(
         "Heads: AUROC, and the rule 'executed and not empty' beside it",
         ("task", "n", "pos.", "AUROC", "95 % interval", "rule", "lead"),
     )
     for row in exhibit["rows"]:
-        lead = row["lead"]
-        beaten = lead is not None and lead["low"] > 0
         table.add_row(
             row["name"],
             str(row["n"]),
             str(row["positives"]),
-            _point(row["auroc"], ".3f"),
-            _span(row["auroc"], ".2f"),
-            _point(row["rule"], ".3f"),
-            Text(_point(lead, "+.3f"), style="green" if beaten else ""),
+            point(row["auroc"], ".3f"),
+            span(row["auroc"], ".2f"),
+            point(row["rule"], ".3f"),
+            green_if_ahead(point(row["lead"], "+.3f"), row["lead"]),
         )
     table.caption = "Quiet failure: among answers that executed and aren't empty."
     return table
@@ -122,9 +127,10 @@ def heads(exhibit: Json) -> Table:
 
 def operating(exhibit: Json) -> Table:
     """Show coverage and accuracy of every system at every λ."""
-    table = _table(
+    table = empty_table(
         "Operating characteristics",
         ("λ", "system", "cover", "95 % interval", "right", "95 % interval", "harm"),
+        words=("λ", "system"),
     )
     for stakes, rows in _by_stakes(exhibit["rows"]):
         table.add_section()
@@ -132,10 +138,10 @@ def operating(exhibit: Json) -> Table:
             table.add_row(
                 f"{stakes:g}" if index == 0 else "",
                 row["system"],
-                _share(_value(row["coverage"])),
-                _share_span(row["coverage"]),
-                _share(_value(row["accuracy"])),
-                _share_span(row["accuracy"]),
+                share_point(row["coverage"]),
+                share_span(row["coverage"]),
+                share_point(row["accuracy"]),
+                share_span(row["accuracy"]),
                 str(row["wrong"]),
             )
     table.caption = "harm: wrong answers, and answers to unanswerable questions."
@@ -144,9 +150,10 @@ def operating(exhibit: Json) -> Table:
 
 def gain(exhibit: Json) -> Table:
     """Show gains over always abstaining and over the agent alone side by side."""
-    table = _table(
+    table = empty_table(
         "Gain in RS(λ), † where its 95 % interval excludes zero",
         ("λ", "system", "over abstaining", "over the agent alone"),
+        words=("λ", "system"),
     )
     for stakes, rows in _by_stakes(exhibit["rows"]):
         table.add_section()
@@ -162,7 +169,7 @@ def gain(exhibit: Json) -> Table:
 
 def reliability(exhibit: Json) -> Table:
     """Show the calibration errors before and after."""
-    table = _table(
+    table = empty_table(
         "Calibration at delivery",
         ("", "n", "says", "is", "ECE", "95 % interval", "Brier"),
     )
@@ -170,11 +177,11 @@ def reliability(exhibit: Json) -> Table:
         table.add_row(
             row["stage"],
             str(row["n"]),
-            _point(row["confidence"], ".3f"),
-            _point(row["accuracy"], ".3f"),
-            _point(row["ece"], ".3f"),
-            _span(row["ece"], ".2f"),
-            _point(row["brier"], ".3f"),
+            point(row["confidence"], ".3f"),
+            point(row["accuracy"], ".3f"),
+            point(row["ece"], ".3f"),
+            span(row["ece"], ".2f"),
+            point(row["brier"], ".3f"),
         )
     table.caption = "says: mean confidence; is: share correct."
     return table
@@ -182,24 +189,24 @@ def reliability(exhibit: Json) -> Table:
 
 def by_step(exhibit: Json) -> Table:
     """Show both heads' AUROC by step, side by side."""
-    table = _table(
+    table = empty_table(
         "AUROC by step",
         ("t", "n", "correctness", "95 % interval", "n", "answerability", "95 % interval"),
-        first_right=True,
+        words=(),
     )
     cells = {(row["head"], row["t"]): row for row in exhibit["rows"]}
     for t in sorted({row["t"] for row in exhibit["rows"]}):
         parts: list[str] = []
         for head in ("correctness", "answerability"):
             row = cells[head, t]
-            parts += [str(row["n"]), _point(row["auroc"], ".3f"), _span(row["auroc"], ".2f")]
+            parts += [str(row["n"]), point(row["auroc"], ".3f"), span(row["auroc"], ".2f")]
         table.add_row(str(t), *parts)
     return table
 
 
 def step_economics(exhibit: Json) -> Table:
     """Show the mean costs of a run by how it ends."""
-    table = _table(
+    table = empty_table(
         "What unanswerable questions cost the agent alone, a run",
         ("group", "n", "steps", "95 % interval", "tokens", "seconds"),
     )
@@ -207,10 +214,10 @@ def step_economics(exhibit: Json) -> Table:
         table.add_row(
             row["group"],
             str(row["n"]),
-            _point(row["steps"], ".2f"),
-            _span(row["steps"], ".2f"),
-            _point(row["tokens"], ".0f"),
-            _point(row["seconds"], ".1f"),
+            point(row["steps"], ".2f"),
+            span(row["steps"], ".2f"),
+            point(row["tokens"], ".0f"),
+            point(row["seconds"], ".1f"),
         )
     return table
 
@@ -218,15 +225,15 @@ def step_economics(exhibit: Json) -> Table:
 def selective(exhibit: Json) -> Table:
     """Show the share of wrong answers by how many answers are delivered."""
     shown = (20, 40, 60, 80, 100)
-    table = _table(
+    table = empty_table(
         "Risk: share of wrong answers when the most confident are delivered",
-        ("confidence", "AURC", *(f"at {share} %" for share in shown)),
+        ("confidence", "AURC", *(f"at {percent} %" for percent in shown)),
     )
     for row in exhibit["rows"]:
         table.add_row(
             row["confidence"],
-            _number(row["aurc"], ".3f"),
-            *(_share(row[f"risk_at_{share}"]) for share in shown),
+            number(row["aurc"], ".3f"),
+            *(share(row[f"risk_at_{percent}"]) for percent in shown),
         )
     return table
 
@@ -243,57 +250,11 @@ TABLES: Mapping[str, Callable[[Json], Table]] = {
 }
 
 
-def _table(title: str, columns: Sequence[str], *, first_right: bool = False) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        caption_style="dim",
-        box=None,
-        header_style="dim",
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-    )
-    for index, column in enumerate(columns):
-        text = column in ("system", "task", "group", "confidence") or (
-            index == 0 and not first_right
-        )
-        table.add_column(column, justify="left" if text else "right", no_wrap=True)
-    return table
-
-
 def _by_stakes(rows: Rows) -> Iterator[tuple[float, list[Json]]]:
     for stakes in dict.fromkeys(row["stakes"] for row in rows):
         yield stakes, [row for row in rows if row["stakes"] == stakes]
 
 
-def _value(interval: Json | None) -> float | None:
-    return None if interval is None else float(interval["estimate"])
-
-
-def _number(value: float | None, form: str) -> str:
-    return NOT_SAID if value is None else format(value, form)
-
-
-def _point(interval: Json | None, form: str) -> str:
-    return _number(_value(interval), form)
-
-
-def _span(interval: Json | None, form: str) -> str:
-    if interval is None:
-        return NOT_SAID
-    return f"{interval['low']:{form}} … {interval['high']:{form}}"
-
-
-def _share(value: float | None) -> str:
-    return NOT_SAID if value is None else f"{value:.0%}"
-
-
-def _share_span(interval: Json | None) -> str:
-    return NOT_SAID if interval is None else f"{interval['low']:.0%} … {interval['high']:.0%}"
-
-
 def _gain(row: Json) -> str:
     mark = "†" if row["significant"] else " "
-    return f"{row['gain']['estimate']:+.3f}{mark} {_span(row['gain'], '+.2f')}"
+    return f"{row['gain']['estimate']:+.3f}{mark} {span(row['gain'], '+.2f')}"
