@@ -12,19 +12,13 @@ A load gives back every number bit for bit, or one line that says what is wrong.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sentinel_sql.errors import BundleError, InputError, MissingExtraError
 from sentinel_sql.monitor.calibration import CalibrationMap
@@ -36,6 +30,7 @@ from sentinel_sql.monitor.hybrid import Delivery, FittedHybrid
 from sentinel_sql.monitor.linear import LinearHead
 from sentinel_sql.monitor.ngram_head import NgramHead
 from sentinel_sql.monitor.session import Estimators, Monitor
+from sentinel_sql.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.schema import Schema
 from sentinel_sql.whole_file import OccupiedError, check_replaceable, whole_folder
 
@@ -66,7 +61,7 @@ def save(monitor: Monitor, folder: str | Path) -> None:
         whole_folder(folder, known_by=MANIFEST, parts=_FILES, kind="monitor") as staged,
     ):
         contents = dict(zip(ARRAYS, (_arrays(monitor), monitor.calibration), strict=True))
-        hashes = {name: _write(staged / name, _packed(it)) for name, it in contents.items()}
+        hashes = {name: _write(staged / name, packed(it)) for name, it in contents.items()}
         placed, brought = _placed(monitor)
         for path, name in placed.items():
             (staged / name).parent.mkdir(mode=0o700, exist_ok=True)
@@ -107,7 +102,7 @@ def load(folder: str | Path) -> Monitor:
     manifest = _read_manifest(folder)
     try:
         arrays, calibration = (
-            _unpacked(_read(folder / name, manifest["files"][name])) for name in ARRAYS
+            unpacked(_read(folder / name, manifest["files"][name])) for name in ARRAYS
         )
         # JSON knows no tuples, and settings are nothing that could be changed.
         settings = {
@@ -116,7 +111,8 @@ def load(folder: str | Path) -> Monitor:
         }
         head = head_with(manifest["head"], settings)
         answerability, correctness = (
-            head.restore(_under(arrays, part), _brought(folder, manifest, part)) for part in _PARTS
+            head.restore(under(arrays, f"{part}/"), _brought(folder, manifest, part))
+            for part in _PARTS
         )
         chosen = manifest["delivery"]
         estimators = Estimators(
@@ -124,13 +120,13 @@ def load(folder: str | Path) -> Monitor:
             answerability=answerability,
             correctness=correctness,
             delivery=Delivery(
-                hybrid=FittedHybrid.restore(_under(arrays, "hybrid"))
+                hybrid=FittedHybrid.restore(under(arrays, "hybrid/"))
                 if chosen["estimator"] == "hybrid"
                 else None,
                 auroc_head=chosen["auroc_head"],
                 auroc_hybrid=chosen["auroc_hybrid"],
             ),
-            **{name: CalibrationMap(**_under(arrays, name)) for name in _MAPS},
+            **{name: CalibrationMap(**under(arrays, f"{name}/")) for name in _MAPS},
             schema=None if manifest["schema"] is None else Schema.from_json(manifest["schema"]),
             clock=manifest["clock"],
             commit_on_error=manifest["commit_on_error"],
@@ -145,16 +141,7 @@ def load(folder: str | Path) -> Monitor:
         )
     except (BundleError, MissingExtraError):
         raise
-    except (
-        InputError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except (InputError, *DAMAGES) as error:
         raise BundleError(f"the monitor in {folder} is damaged: {_AGAIN}") from error
 
 
@@ -236,22 +223,6 @@ def _arrays(monitor: Monitor) -> Arrays:
     return {f"{part}/{key}": it for part, arrays in parts.items() for key, it in arrays.items()}
 
 
-def _under(arrays: Arrays, part: str) -> dict[str, NDArray[Any]]:
-    start = f"{part}/"
-    return {key[len(start) :]: it for key, it in arrays.items() if key.startswith(start)}
-
-
-def _packed(arrays: Arrays) -> bytes:
-    sink = io.BytesIO()
-    np.savez_compressed(sink, allow_pickle=False, **arrays)
-    return sink.getvalue()
-
-
-def _unpacked(data: bytes) -> dict[str, NDArray[Any]]:
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
 def _write(path: Path, data: bytes) -> str:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as sink:
@@ -303,19 +274,10 @@ def _check(path: Path, sha256: str) -> None:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_bytes())
-    except OSError as error:
-        raise BundleError(f"{folder} holds no monitor: {MANIFEST}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{path} is damaged: it isn't JSON; {_AGAIN}") from error
-    stated = manifest.get("format") if isinstance(manifest, dict) else None
-    if stated != FORMAT:
-        shown = str(stated)[:40]
-        raise BundleError(f"{path} is of format {shown}, this version reads {FORMAT}; {_AGAIN}")
+    manifest = read_document(path, kind="monitor", stated=FORMAT, again=_AGAIN, refusal=BundleError)
     if manifest.get("sha256") != _sealed(manifest)["sha256"]:
         raise BundleError(f"{path} is damaged: its content isn't what was saved; {_AGAIN}")
-    return dict(manifest)
+    return manifest
 
 
 def _sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:

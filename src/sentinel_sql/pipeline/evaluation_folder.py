@@ -10,17 +10,13 @@ Every exhibit can be made again from such a folder, without runs, labels or moni
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 from numpy.typing import NDArray
 
 from sentinel_sql.decision.prefix_scores import PrefixScores
@@ -31,6 +27,7 @@ from sentinel_sql.evaluation.exhibit import Evidence
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.pipeline.evaluate import FORMAT, Evaluation
+from sentinel_sql.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.whole_file import OccupiedError, check_replaceable, whole_folder, write_whole
 
 DOCUMENT, SCORES = "evaluation.json", "scores.npz"
@@ -56,7 +53,7 @@ def save(evaluation: Evaluation, folder: str | Path) -> None:
         InputError: the folder holds anything else than an evaluation, or can't be written.
     """
     folder = Path(folder)
-    columns = packed(evaluation.evidence)
+    columns = packed(columns_of(evaluation.evidence))
     document = evaluation.to_json() | {"files": {SCORES: hashlib.sha256(columns).hexdigest()}}
     with (
         _refusing(folder),
@@ -85,7 +82,9 @@ def read(folder: str | Path) -> StoredEvaluation:
         InputError: nothing there, damaged, or of another version.
     """
     folder = Path(folder)
-    document = _document(folder)
+    document = read_document(
+        folder / DOCUMENT, kind="evaluation", stated=FORMAT, again=_AGAIN, refusal=InputError
+    )
     try:
         data = (folder / SCORES).read_bytes()
     except OSError as error:
@@ -93,10 +92,9 @@ def read(folder: str | Path) -> StoredEvaluation:
     try:
         if hashlib.sha256(data).hexdigest() != document["files"][SCORES]:
             raise InputError(f"{folder / SCORES} is damaged: {_AGAIN}")
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        calibration = _under(arrays, _CALIBRATION)
-        facts = _under(arrays, _FACTS)
+        arrays = unpacked(data)
+        calibration = under(arrays, _CALIBRATION)
+        facts = under(arrays, _FACTS)
         evidence = Evidence.gather(
             PrefixScores.from_columns(arrays),
             Thresholds.from_json(document["thresholds"]),
@@ -110,22 +108,13 @@ def read(folder: str | Path) -> StoredEvaluation:
             seed=document["bootstrap"]["seed"],
             resamples=document["bootstrap"]["resamples"],
         )
-    except (
-        BundleError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except (BundleError, *DAMAGES) as error:
         raise InputError(f"the evaluation in {folder} is damaged: {_AGAIN}") from error
     return StoredEvaluation(document=document, evidence=evidence)
 
 
-def packed(evidence: Evidence) -> bytes:
-    """Return the columns as an npz archive; templates, which may be queries, as hashes."""
+def columns_of(evidence: Evidence) -> dict[str, NDArray[Any]]:
+    """Return the columns by name; templates, which may be queries, as hashes."""
     columns = evidence.recorded.with_hashed_templates().to_columns()
     columns[f"{_FACTS}prompt_tokens"] = evidence.facts.prompt_tokens
     if evidence.facts.strict is not None:
@@ -133,9 +122,7 @@ def packed(evidence: Evidence) -> bytes:
     if evidence.calibration is not None:
         for name, column in evidence.calibration.to_columns().items():  # hashed by the fit
             columns[f"{_CALIBRATION}{name}"] = column
-    sink = io.BytesIO()
-    np.savez_compressed(sink, allow_pickle=False, **columns)
-    return sink.getvalue()
+    return columns
 
 
 @contextmanager
@@ -148,25 +135,3 @@ def _refusing(folder: Path) -> Iterator[None]:
         raise InputError(
             f"{folder} can't be written ({error.strerror}): choose another folder"
         ) from error
-
-
-def _document(folder: Path) -> Mapping[str, Any]:
-    path = folder / DOCUMENT
-    try:
-        document = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(
-            f"{folder} holds no evaluation ({DOCUMENT}: {error.strerror}): {_AGAIN}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is damaged: it isn't JSON; {_AGAIN}") from error
-    stated = document.get("format") if isinstance(document, dict) else None
-    if stated != FORMAT:
-        raise InputError(
-            f"{path} is of format {str(stated)[:40]}, this version reads {FORMAT}: {_AGAIN}"
-        )
-    return dict(document)
-
-
-def _under(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
-    return {name[len(start) :]: it for name, it in arrays.items() if name.startswith(start)}

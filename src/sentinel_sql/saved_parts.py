@@ -1,0 +1,84 @@
+"""What saved folders are made of: a JSON document that states its format, and arrays without code.
+
+A monitor and an evaluation are both kept so. What can't be read is refused in the words of the
+folder's own room, so readers hand in their error.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentinel_sql.errors import SentinelError
+
+DAMAGES: Final = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What numpy, zip and the readers of parts raise at content that isn't what was saved."""
+
+
+def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return arrays of any shape as a compressed npz archive; never pickled."""
+    sink = io.BytesIO()
+    np.savez_compressed(sink, allow_pickle=False, **arrays)
+    return sink.getvalue()
+
+
+def unpacked(data: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an archive that `packed` made.
+
+    Raises:
+        DAMAGES: one of these, if it isn't one.
+    """
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def under(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names begin with `start`, without that beginning."""
+    return {name[len(start) :]: it for name, it in arrays.items() if name.startswith(start)}
+
+
+def read_document(
+    path: Path, *, kind: str, stated: str, again: str, refusal: type[SentinelError]
+) -> dict[str, Any]:
+    """Read the document of a folder.
+
+    Args:
+        path: of the document.
+        kind: what the folder holds, for people.
+        stated: the one format that this version reads.
+        again: what to do about a document that can't be used.
+        refusal: the error to raise.
+
+    Raises:
+        SentinelError: `refusal`, if there is none, or it isn't JSON or of another format.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise refusal(
+            f"{path.parent} holds no {kind} ({path.name}: {error.strerror}): {again}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise refusal(f"{path} is damaged: it isn't JSON; {again}") from error
+    found = document.get("format") if isinstance(document, dict) else None
+    if found != stated:
+        raise refusal(
+            f"{path} is of format {str(found)[:40]}, this version reads {stated}: {again}"
+        )
+    return dict(document)
