@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -100,12 +99,7 @@ class VerdictLog:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._file)
         os.close(self._lock)
 

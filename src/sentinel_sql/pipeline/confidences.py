@@ -12,7 +12,6 @@ import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, ValidationError
@@ -211,12 +210,7 @@ class ConfidenceStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

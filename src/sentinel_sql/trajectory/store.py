@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Literal, Self
 
 from pydantic import ValidationError
@@ -266,12 +265,7 @@ class TrajectoryStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _write(self) -> None:
