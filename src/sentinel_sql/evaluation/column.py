@@ -122,3 +122,7 @@ STAKES = Column("stakes λ, what a wrong answer costs", unit="right answers", wi
 SHARE = "[0, 1]"
 RS_RANGE = "[−λ, 1]"
 RS_UNIT = "payoff a question"
+RS_VANILLA = Column("RS(λ) of the agent alone", unit=RS_UNIT, within=RS_RANGE)
+RS_FULL = Column("RS(λ) of gate and delivery bar", unit=RS_UNIT, within=RS_RANGE)
+RS_ABSTAIN = Column("RS(λ) of refusing every question", unit=RS_UNIT, within=SHARE)
+GAIN_OF_FULL = Column("rs_full minus rs_abstain, on the same resamples", unit=RS_UNIT)

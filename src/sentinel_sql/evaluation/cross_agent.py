@@ -8,7 +8,15 @@ from typing import Annotated, Any, get_type_hints
 
 from sentinel_sql.decision.columns import terminal
 from sentinel_sql.evaluation.bootstrap import Interval
-from sentinel_sql.evaluation.column import RS_RANGE, RS_UNIT, SHARE, STAKES, Column
+from sentinel_sql.evaluation.column import (
+    GAIN_OF_FULL,
+    RS_ABSTAIN,
+    RS_FULL,
+    RS_VANILLA,
+    SHARE,
+    STAKES,
+    Column,
+)
 from sentinel_sql.evaluation.early_stopping import early_stopping
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 from sentinel_sql.evaluation.paper import paper
@@ -58,19 +66,10 @@ class CrossAgentRow:
 
     agent: Annotated[str, AGENT]
     stakes: Annotated[float, STAKES]
-    rs_vanilla: Annotated[
-        Interval | None, Column("RS(λ) of the agent alone", unit=RS_UNIT, within=RS_RANGE)
-    ]
-    rs_full: Annotated[
-        Interval | None, Column("RS(λ) of gate and delivery bar", unit=RS_UNIT, within=RS_RANGE)
-    ]
-    rs_abstain: Annotated[
-        Interval | None, Column("RS(λ) of refusing every question", unit=RS_UNIT, within=SHARE)
-    ]
-    gain: Annotated[
-        Interval | None,
-        Column("rs_full minus rs_abstain, on the same resamples", unit=RS_UNIT),
-    ]
+    rs_vanilla: Annotated[Interval | None, RS_VANILLA]
+    rs_full: Annotated[Interval | None, RS_FULL]
+    rs_abstain: Annotated[Interval | None, RS_ABSTAIN]
+    gain: Annotated[Interval | None, GAIN_OF_FULL]
     significant: Annotated[bool, Column("the interval of the gain excludes zero")]
     coverage: Annotated[
         Interval | None,

@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from sentinel_sql.evaluation.bootstrap import Interval, Reweighting
-from sentinel_sql.evaluation.column import RS_RANGE, RS_UNIT, SHARE, STAKES, Column
+from sentinel_sql.evaluation.column import (
+    RS_FULL,
+    RS_RANGE,
+    RS_UNIT,
+    RS_VANILLA,
+    SHARE,
+    STAKES,
+    Column,
+)
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 
 SHARES = (0.2, 0.33)
@@ -22,15 +30,11 @@ class ReweightedRow:
     ]
     as_recorded: Annotated[bool, Column("it is the share that the pool has")]
     stakes: Annotated[float, STAKES]
-    rs_vanilla: Annotated[
-        Interval | None, Column("RS(λ) of the agent alone", unit=RS_UNIT, within=RS_RANGE)
-    ]
+    rs_vanilla: Annotated[Interval | None, RS_VANILLA]
     rs_gate: Annotated[
         Interval | None, Column("RS(λ) with the gate alone", unit=RS_UNIT, within=RS_RANGE)
     ]
-    rs_full: Annotated[
-        Interval | None, Column("RS(λ) of gate and delivery bar", unit=RS_UNIT, within=RS_RANGE)
-    ]
+    rs_full: Annotated[Interval | None, RS_FULL]
     gain: Annotated[
         Interval | None,
         Column("rs_full minus the RS(λ) of refusing everything", unit=RS_UNIT),

@@ -9,7 +9,15 @@ import numpy as np
 
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD, chow_bar
 from sentinel_sql.evaluation.bootstrap import Interval
-from sentinel_sql.evaluation.column import RS_RANGE, RS_UNIT, SHARE, STAKES, Column
+from sentinel_sql.evaluation.column import (
+    GAIN_OF_FULL,
+    RS_ABSTAIN,
+    RS_FULL,
+    RS_VANILLA,
+    SHARE,
+    STAKES,
+    Column,
+)
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 
 GRID: tuple[float, ...] = tuple(
@@ -51,19 +59,10 @@ class StakesRow:
     ]
     right: Annotated[int, Column("correct answers delivered")]
     wrong: Annotated[int, Column("harmful answers delivered")]
-    rs_vanilla: Annotated[
-        Interval | None, Column("RS(λ) of the agent alone", unit=RS_UNIT, within=RS_RANGE)
-    ]
-    rs_full: Annotated[
-        Interval | None, Column("RS(λ) of gate and delivery bar", unit=RS_UNIT, within=RS_RANGE)
-    ]
-    rs_abstain: Annotated[
-        Interval | None, Column("RS(λ) of refusing every question", unit=RS_UNIT, within=SHARE)
-    ]
-    gain: Annotated[
-        Interval | None,
-        Column("rs_full minus rs_abstain, on the same resamples", unit=RS_UNIT),
-    ]
+    rs_vanilla: Annotated[Interval | None, RS_VANILLA]
+    rs_full: Annotated[Interval | None, RS_FULL]
+    rs_abstain: Annotated[Interval | None, RS_ABSTAIN]
+    gain: Annotated[Interval | None, GAIN_OF_FULL]
     significant: Annotated[
         bool, Column("the interval of the gain lies above zero: better than refusing everything")
     ]
