@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.options import DatabasePath, LabelsFile, PoolsFile, Store
+from sentinel_sql.cli.options import DatabasePath, LabelsFile, PoolsFile, QuestionFiles, Store
 from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ TablesOut = Annotated[
 def export(
     store: Store,
     labels: LabelsFile,
-    questions: Annotated[
-        list[Path],
-        typer.Option("--questions", metavar="FILE", help="A question file; repeat for more."),
-    ],
+    questions: QuestionFiles,
     database: DatabasePath,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Made if absent.")],
     sample: Annotated[int, typer.Option(min=1, help="Judged answers to draw.")] = 100,

@@ -24,7 +24,7 @@ from sentinel_sql.cli.agents import (
     prober_of,
     react_agent,
 )
-from sentinel_sql.cli.options import DatabasePath
+from sentinel_sql.cli.options import DatabasePath, QuestionFiles
 from sentinel_sql.cli.output import AsJson, emit, facts, say
 
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ EXAMPLE = (
 
 
 def collect(
-    questions: Annotated[
-        list[Path],
-        typer.Option("--questions", metavar="FILE", help="A question file; repeat for more."),
-    ],
+    questions: QuestionFiles,
     database: DatabasePath,
     base_url: Annotated[
         str, typer.Option(metavar="URL", help="An OpenAI-compatible endpoint, ending in /v1.")

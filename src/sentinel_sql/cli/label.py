@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.options import DatabasePath, Mode, Store
+from sentinel_sql.cli.options import DatabasePath, Mode, QuestionFiles, Store
 from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ EXAMPLE = (
 
 def label(
     store: Store,
-    questions: Annotated[
-        list[Path],
-        typer.Option("--questions", metavar="FILE", help="A question file; repeat for more."),
-    ],
+    questions: QuestionFiles,
     database: DatabasePath,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the labels are written.")],
     judge: Annotated[

@@ -14,6 +14,10 @@ Store = Annotated[
         help="A store folder, or one recordings file (.jsonl or .jsonl.gz).",
     ),
 ]
+QuestionFiles = Annotated[
+    list[Path],
+    typer.Option("--questions", metavar="FILE", help="A question file; repeat for more."),
+]
 DatabasePath = Annotated[
     Path, typer.Option("--database", metavar="DB", help="The SQLite database; opened read-only.")
 ]
