@@ -19,6 +19,7 @@ from pydantic import Field, ValidationError
 from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory import durable
 from sentinel_sql.trajectory.record import AgentInfo, Count, Record, Trajectory
+from sentinel_sql.trajectory.store import manifest_in
 from sentinel_sql.whole_file import write_whole
 
 MANIFEST = "confidences.json"
@@ -239,18 +240,7 @@ def _settle(folder: Path, asked: ConfidencesManifest) -> None:
 
 
 def _manifest(folder: Path) -> ConfidencesManifest | None:
-    file = folder / MANIFEST
-    try:
-        return ConfidencesManifest.model_validate_json(file.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}; check its rights") from error
-    except ValidationError as error:
-        raise StoreError(
-            f"{file}: not a sentinel-confidences/1 manifest; restore it from a copy, or collect "
-            "into another folder"
-        ) from error
+    return manifest_in(folder / MANIFEST, ConfidencesManifest, stated="sentinel-confidences/1")
 
 
 def _records(file: Path) -> list[Confidence]:

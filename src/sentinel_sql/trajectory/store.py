@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Literal, Self
+from typing import BinaryIO, Literal, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory import durable
@@ -33,6 +33,8 @@ RECORDS = "trajectories.jsonl"
 MANIFEST = "store.json"
 TORN = "trajectories.torn"
 LOCK = "store.lock"
+
+_Manifest = TypeVar("_Manifest", bound=BaseModel)
 
 
 class StoreManifest(Record):
@@ -77,16 +79,29 @@ def read_manifest(folder: str | Path) -> StoreManifest | None:
     Raises:
         StoreError: `store.json` is there but damaged.
     """
-    file = Path(folder) / MANIFEST
+    return manifest_in(Path(folder) / MANIFEST, StoreManifest, stated="sentinel-store/1")
+
+
+def manifest_in(file: Path, kind: type[_Manifest], *, stated: str) -> _Manifest | None:
+    """Return the manifest of a folder that is collected into, or None where there is none.
+
+    Args:
+        file: the manifest.
+        kind: what it is read as.
+        stated: its format, for people.
+
+    Raises:
+        StoreError: it is there but damaged.
+    """
     try:
-        return StoreManifest.model_validate_json(file.read_bytes())
+        return kind.model_validate_json(file.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}; check its rights") from error
     except ValidationError as error:
         raise StoreError(
-            f"{file}: not a sentinel-store/1 manifest; restore it from a copy, or collect into "
+            f"{file}: not a {stated} manifest; restore it from a copy, or collect into "
             "another folder"
         ) from error
 
