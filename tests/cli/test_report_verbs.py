@@ -37,6 +37,9 @@ def test_a_project_goes_from_runs_to_a_page(
     assert Path(told["page"]).read_text().startswith("<!doctype html>")
     done = sentinel("report", evaluated, "--out", tmp_path / "bare", "--no-runs", "--json")
     assert json.loads(done.out)["runs"] == 0
+    done = sentinel("report", evaluated, "--out", tmp_path / "bare", "--no-runs")
+    page = tmp_path / "bare" / "report.html"
+    assert f"Open{page}inabrowser." in "".join(done.out.split())
 
 
 def test_a_folder_that_holds_no_evaluation_is_named(sentinel: Sentinel, tmp_path: Path) -> None:

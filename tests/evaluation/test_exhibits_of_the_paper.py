@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 from sklearn.metrics import roc_auc_score
 
 from score_cases import random_scores
@@ -18,6 +19,7 @@ from sentinel_sql.decision.payoff import chow_bar, payoffs
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.errors import CannotFitError, InputError
 from sentinel_sql.evaluation.cost import cost
+from sentinel_sql.evaluation.counted import counted_share
 from sentinel_sql.evaluation.cross_agent import STACKED, cross_agent_exhibits
 from sentinel_sql.evaluation.early_stopping import early_stopping
 from sentinel_sql.evaluation.exact import exact_bars
@@ -141,6 +143,27 @@ def test_stakes_hold_those_of_record_exactly_and_the_ladder_agrees() -> None:
         assert row.right + row.wrong == run.delivered.sum()
         assert row.kept is not None
         assert row.kept.estimate == pytest.approx(run.delivered[seen.scores.correct].mean())
+
+
+@given(cases=st.integers(1, 400), part=st.floats(0, 1))
+def test_a_counted_share_has_the_exact_interval_of_the_beta_quantiles(
+    cases: int, part: float
+) -> None:
+    hits = round(part * cases)
+    counted = counted_share(hits, cases)
+    assert counted is not None
+    low = beta.ppf(0.025, hits, cases - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, cases - hits) if hits < cases else 1.0
+    assert (counted.low, counted.high) == pytest.approx((low, high), abs=1e-9)
+    assert counted.high > counted.low
+
+
+def test_the_stakes_table_counts_the_answers_that_it_delivers() -> None:
+    for row in stakes_sweep(gathered()).rows:
+        assert row.accuracy_counted == counted_share(row.right, row.right + row.wrong)
+        assert (row.accuracy_counted is None) == (row.accuracy is None)
+        if row.accuracy and row.accuracy_counted:
+            assert row.accuracy_counted.estimate == pytest.approx(row.accuracy.estimate)
 
 
 def test_higher_stakes_never_deliver_more() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.report.first_screen import options, said
+from sentinel_sql.report.agents import ReportedAgent
+from sentinel_sql.report.first_screen import first_screen, options, said
 
 
 @given(st.floats(-60, 60))
@@ -37,3 +39,25 @@ def test_an_option_that_changes_decisions_or_scores_counts_and_prices_dont(
     set_to: dict[str, Any], told: bool
 ) -> None:
     assert any(options({"options": set_to}).values()) == told
+
+
+@pytest.mark.parametrize(("templates", "told"), [(1, True), (19, True), (20, False), (300, False)])
+def test_intervals_of_few_templates_are_called_too_narrow(templates: int, told: bool) -> None:
+    counts = {"runs": 400, "unanswerable": 9, "answerable": 391, "answered": 99, "correct": 50}
+    agent = ReportedAgent(
+        folder=Path("none"),
+        name="agent",
+        slug="agent",
+        document={
+            "pool": "held-out",
+            "counts": counts | {"templates": templates},
+            "bootstrap": {"resamples": 2000},
+            "options": {},
+            "gaps": {},
+        },
+        tables={},
+        has_views=False,
+    )
+    screen = first_screen(agent)
+    assert any("intervals are too narrow" in said for said in screen.sure) == told
+    assert "pool: 400 runs, 9 of them" in screen.about

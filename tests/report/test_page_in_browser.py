@@ -62,6 +62,7 @@ def test_the_slider_moves_every_figure_to_the_value_of_the_csv(
                 assert text == "–"
             seen.add(column)
     assert seen >= {"coverage", "accuracy", "rs_full", "bar", "rs_vanilla", "rs_abstain", "kept"}
+    assert seen >= {"accuracy_counted_low", "accuracy_counted_high"}
 
 
 def test_without_scripts_the_first_screen_says_the_same(

@@ -191,6 +191,7 @@ def test_a_table_that_another_command_adds_is_shown(
 def test_agents_are_set_beside_the_paper_s_and_these_are_marked(both_folder: Path) -> None:
     tables = grids(both_folder)
     [across] = [grid for caption, grid in tables.items() if caption.startswith("Across agents")]
+    assert "Agents side by side" in (both_folder / "report.html").read_text()
     names = [row[0] for row in across[1:]]
     assert {"scripted", "model"} <= set(names)
     theirs = [name for name in names if name not in ("scripted", "model")]
@@ -199,6 +200,19 @@ def test_agents_are_set_beside_the_paper_s_and_these_are_marked(both_folder: Pat
     [row] = [row for row in across if row[:2] == ["GPT-4o-mini (paper)", "4"]]
     assert "−1.340" in row
     assert "+0.080" in row
+
+
+def test_one_agent_is_set_beside_nobody_but_the_paper(report_folder: Path) -> None:
+    html = (report_folder / "report.html").read_text()
+    assert "Agents side by side" not in html
+    assert "the paper&#39;s for orientation" in html
+
+
+def test_the_page_says_runs_where_it_counts_runs(report_folder: Path, known: Known) -> None:
+    html = (report_folder / "report.html").read_text()
+    runs = len(known.evaluation.evidence.scores.question_ids)
+    assert f"pool: {runs} runs" in html
+    assert f"{runs} questions" not in html
 
 
 def changed(known: Known, scores: PrefixScores) -> Evaluation:
@@ -244,7 +258,7 @@ def test_an_agent_of_whom_little_is_known_gets_a_report_that_says_so(
     written = write_report([tmp_path / "evaluation"], tmp_path / "report")
     html = written.page.read_text()
     assert said in html
-    assert "40 questions are few" in html
+    assert "40 runs are few" in html
     assert "holds no single runs" in html
     told_tokens = "The agent told no token counts, so nothing can be said of tokens."
     assert (told_tokens in html) == (kind == "wrong")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sentinel_sql.evaluation.counted import counted_share
 from sentinel_sql.report.verdict import spans, standing, verdict
 
 reals = st.floats(-5, 1)
@@ -25,17 +27,25 @@ def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
                 "gain": gain,
                 "gain_low": low,
                 "gain_high": high,
+                "bar": (0.5 + number) / (1.5 + number),
+                "right": 3,
+                "wrong": 1,
+                "accuracy_counted_low": draw(st.floats(0, 1)),
             }
         )
     return rows
 
 
 @given(tables())
-def test_believing_is_advised_only_where_the_interval_is_above_zero(
+def test_believing_is_advised_only_where_gain_and_counted_answers_both_carry_it(
     rows: list[dict[str, Any]],
 ) -> None:
-    said = verdict(rows, questions=100)
-    better = [row for row in rows if row["coverage"] and row["gain_low"] > 0]
+    said = verdict(rows, runs=100)
+    better = [
+        row
+        for row in rows
+        if row["coverage"] and row["gain_low"] > 0 and row["accuracy_counted_low"] > row["bar"]
+    ]
     assert ("can be believed" in said.headline) == bool(better)
     assert (said.tone == "yes") == any(row["stakes"] >= 1 for row in better)
     if not any(row["coverage"] and row["gain"] > 0 for row in rows):
@@ -44,7 +54,7 @@ def test_believing_is_advised_only_where_the_interval_is_above_zero(
 
 @given(tables())
 def test_what_is_worse_than_never_answering_is_said_plainly(rows: list[dict[str, Any]]) -> None:
-    said = " ".join(verdict(rows, questions=100).sentences)
+    said = " ".join(verdict(rows, runs=100).sentences)
     worse = [row for row in rows if row["coverage"] and row["gain_high"] < 0]
     assert ("clearly earns less than never answering" in said) == bool(worse)
     no_better = [row for row in rows if standing(row) == "not-better"]
@@ -61,4 +71,47 @@ def test_the_spans_cover_every_level_once_and_in_order(rows: list[dict[str, Any]
 
 
 def test_without_a_table_nothing_is_said() -> None:
-    assert "Nothing can be said" in verdict([], questions=0).headline
+    assert "Nothing can be said" in verdict([], runs=0).headline
+
+
+def spotless(answers: int, levels: tuple[float, ...]) -> list[dict[str, Any]]:
+    counted = counted_share(answers, answers)
+    assert counted is not None
+    return [
+        {
+            "stakes": level,
+            "bar": level / (1 + level),
+            "coverage": 0.4,
+            "right": answers,
+            "wrong": 0,
+            "gain": 0.4,
+            "gain_low": 0.3,
+            "gain_high": 0.5,
+            "accuracy_counted_low": counted.low,
+        }
+        for level in levels
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "enough_for"), [(2, 0.1), (13, 2.0), (40, 9.0), (200, 50.0), (1, None)]
+)
+def test_answers_without_a_fault_carry_no_higher_stakes_than_their_number_does(
+    answers: int, enough_for: float | None
+) -> None:
+    rows = spotless(answers, (0.1, 2.0, 4.0, 9.0, 20.0, 50.0))
+    found = [row["stakes"] for row in rows if standing(row) == "better"]
+    assert (found[-1] if found else None) == enough_for
+    said = " ".join(verdict(rows, runs=36).sentences)
+    told = f"{answers} of {answers} answers right can still come from an agent that is right"
+    assert (told in said) == (enough_for != 50.0)
+
+
+def test_a_table_that_doesnt_count_its_answers_is_never_sure() -> None:
+    rows = [
+        {name: value for name, value in row.items() if name != "accuracy_counted_low"}
+        for row in spotless(500, (1.0, 4.0))
+    ]
+    said = verdict(rows, runs=600)
+    assert said.tone == "unsure"
+    assert "evaluate again" in " ".join(said.sentences)

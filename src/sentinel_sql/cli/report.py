@@ -48,5 +48,8 @@ def report(
 
 
 def _screen(document: Mapping[str, Any]) -> Iterator[RenderableType]:
-    told = dict(document) | {"bytes": f"{document['bytes']:,}"}
-    yield facts(f"Open {document['page']} in a browser", told)
+    from rich.text import Text
+
+    yield facts("Report", dict(document) | {"bytes": f"{document['bytes']:,}"})
+    # A line of its own: a table's title is broken to the width of the table.
+    yield Text(f"Open {document['page']} in a browser.", overflow="fold")

@@ -18,6 +18,7 @@ from sentinel_sql.evaluation.column import (
     STAKES,
     Column,
 )
+from sentinel_sql.evaluation.counted import counted_share
 from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 
 GRID: tuple[float, ...] = tuple(
@@ -41,11 +42,20 @@ class StakesRow:
         ),
     ]
     coverage: Annotated[
-        Interval | None, Column("share of questions answered", unit="share", within=SHARE)
+        Interval | None, Column("share of runs answered", unit="share", within=SHARE)
     ]
     accuracy: Annotated[
         Interval | None,
         Column("share of the delivered answers that is correct", unit="share", within=SHARE),
+    ]
+    accuracy_counted: Annotated[
+        Interval | None,
+        Column(
+            "right / (right + wrong), unweighted; its interval is the exact one of Clopper and "
+            "Pearson, which resampling isn't: it knows of failures that were never seen",
+            unit="share",
+            within=SHARE,
+        ),
     ]
     kept: Annotated[
         Interval | None,
@@ -77,6 +87,7 @@ def stakes_sweep(evidence: Evidence) -> Exhibit[StakesRow]:
             evidence.replayed(system, level) for system in ("vanilla", "full", "always-abstain")
         )
         gain = resampling.mean(full.payoff - nothing.payoff)
+        right, wrong = int((full.delivered & scores.correct).sum()), int(full.wrong.sum())
         rows.append(
             StakesRow(
                 stakes=level,
@@ -84,10 +95,11 @@ def stakes_sweep(evidence: Evidence) -> Exhibit[StakesRow]:
                 early_stop=_early_stop(evidence, level),
                 coverage=resampling.mean(full.delivered),
                 accuracy=resampling.mean(scores.correct, full.delivered),
+                accuracy_counted=counted_share(right, right + wrong),
                 kept=resampling.mean(full.delivered, scores.correct),
                 steps_saved=resampling.ratio(full.steps_saved, scores.steps),
-                right=int((full.delivered & scores.correct).sum()),
-                wrong=int(full.wrong.sum()),
+                right=right,
+                wrong=wrong,
                 rs_vanilla=resampling.mean(vanilla.payoff),
                 rs_full=resampling.mean(full.payoff),
                 rs_abstain=resampling.mean(nothing.payoff),

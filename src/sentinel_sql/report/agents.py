@@ -39,7 +39,7 @@ class ReportedAgent:
     has_views: bool
 
     @property
-    def questions(self) -> int:
+    def runs(self) -> int:
         """How many runs of the pool were evaluated."""
         return int(self.document["counts"]["runs"])
 

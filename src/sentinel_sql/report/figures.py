@@ -59,7 +59,7 @@ def stakes(tables: Tables, name: str) -> Drawn | None:
         above.set_ylabel("earned a question, RS(λ)")
         above.legend(loc="lower left")
         for column, colour, dashes, words in (
-            ("coverage", "ink", "--", "questions answered"),
+            ("coverage", "ink", "--", "runs answered"),
             ("accuracy", "good", "-", "answers right"),
         ):
             known = [(row["stakes"], row[column]) for row in rows if row[column] is not None]
@@ -82,7 +82,7 @@ def stakes(tables: Tables, name: str) -> Drawn | None:
     return drawn(
         "What the guarded agent earns as a wrong answer costs ever more",
         "Where the solid line is above the dashed one, answering pays. Shaded: 95 % intervals.",
-        f"Upper panel, mean earnings a question: {told}. Lower panel: share of questions answered "
+        f"Upper panel, mean earnings a question: {told}. Lower panel: share of runs answered "
         f"and share of answers right. The shaded bands are 95 % intervals.",
         paint,
         name=name,

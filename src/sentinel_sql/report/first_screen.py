@@ -12,7 +12,10 @@ from sentinel_sql.report.screen_table import NOT_SAID
 from sentinel_sql.report.verdict import Verdict, verdict
 
 FEW: Final = 200
-"""Questions below which a figure is called a first direction (ours)."""
+"""Runs below which a figure is called a first direction (ours)."""
+
+FEW_TEMPLATES: Final = 20
+"""Question templates below which their resampling is too sure of itself (ours)."""
 
 Form = Literal["share", "signed", "plain"]
 
@@ -32,14 +35,14 @@ def first_screen(agent: ReportedAgent) -> FirstScreen:
     document = agent.document
     counts = document["counts"]
     about = (
-        f"{document['pool']} pool: {counts['runs']:,} questions, {counts['unanswerable']:,} of "
-        f"them without an answer; alone it answers {counts['answered']:,}, {counts['correct']:,} "
-        "of them rightly"
+        f"{document['pool']} pool: {counts['runs']:,} runs, {counts['unanswerable']:,} of them "
+        f"of questions without an answer; alone it answers {counts['answered']:,}, "
+        f"{counts['correct']:,} of them rightly"
     )
     return FirstScreen(
         name=agent.name,
         about=about,
-        verdict=verdict(agent.stakes, questions=agent.questions),
+        verdict=verdict(agent.stakes, runs=agent.runs),
         sure=_sure(agent),
     )
 
@@ -50,11 +53,17 @@ def _sure(agent: ReportedAgent) -> list[str]:
     counts = document["counts"]
     said = [
         f"How sure: intervals are 95 %, from {document['bootstrap']['resamples']:,} resamples of "
-        f"{counts['templates']:,} question templates over {counts['runs']:,} questions."
+        f"{counts['templates']:,} question templates over {counts['runs']:,} runs. Resampling is "
+        "blind to what was never seen, so the answers shown must also be enough by count."
     ]
+    if counts["templates"] < FEW_TEMPLATES:
+        said.append(
+            f"{counts['templates']:,} question templates are few: with so few, such intervals are "
+            "too narrow."
+        )
     if counts["runs"] < FEW:
         said.append(
-            f"{counts['runs']:,} questions are few: take every figure as a first direction, not as "
+            f"{counts['runs']:,} runs are few: take every figure as a first direction, not as "
             "a finding."
         )
     if not counts["unanswerable"]:

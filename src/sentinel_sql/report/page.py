@@ -14,6 +14,7 @@ from sentinel_sql.report.drawing import Drawn
 from sentinel_sql.report.first_screen import first_screen, said
 from sentinel_sql.report.page_data import (
     COSTS,
+    COUNTED,
     LIVE,
     START,
     Runs,
@@ -27,6 +28,8 @@ from sentinel_sql.report.templating import render
 from sentinel_sql.report.verdict import SHORT, STANDINGS, TONES, standing
 
 TITLE: Final = "Can this agent be believed?"
+SIDE_BY_SIDE: Final = "Agents side by side"
+BESIDE_PAPER: Final = "This agent, and the paper's for orientation"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +68,9 @@ def report_page(
     rows = [rows_at(agent, levels) for agent in agents]
     start = nearest_level(levels, START)
     costs = known and all(name in each[0] for each in rows for name in COSTS)
-    data = report_data(agents, runs, levels, LIVE + (COSTS if costs else ()))
+    counted = known and all(name in each[0] for each in rows for name in COUNTED)
+    live = LIVE + (COSTS if costs else ()) + (COUNTED if counted else ())
+    data = report_data(agents, runs, levels, live)
     dictionary: dict[str, Any] = {}
     for tables in (*(agent.tables for agent in agents), across):
         for name, table in tables.items():
@@ -86,11 +91,13 @@ def report_page(
         said=lambda agent, column, form: said(rows[agent][start][column], form),
         ticks=_ticks(levels),
         costs=costs,
+        counted=counted,
         runs_known=bool(runs.views) and known,
         runs_words=runs.words,
         runs_absent=None if runs.views else runs.words,
         across=[_side_by_side(name, table, across.get("paper")) for name, table in across.items()],
         apart=apart,
+        across_title=SIDE_BY_SIDE if len(agents) > 1 else BESIDE_PAPER,
         across_figures=across_figures,
         sections=[_section(section, agents, figures) for section in (*SECTIONS, *_rest(agents))],
         dictionary=list(dictionary.items()),

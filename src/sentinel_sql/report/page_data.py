@@ -31,6 +31,8 @@ LIVE: Final = (
 """Columns of the stakes table that the slider moves."""
 
 COSTS: Final = ("kept", "steps_saved")
+COUNTED: Final = ("accuracy_counted_low", "accuracy_counted_high")
+"""Absent from evaluations of older versions, as `COSTS` may be."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,11 +79,22 @@ def standing(row: Mapping[str, Any]) -> Standing:
         return "unknown"
     if not row["coverage"]:
         return "silent"
-    if low > 0:
+    if low > 0 and carried(row):
         return "better"
     if high < 0:
         return "worse"
     return "unsure" if gain > 0 else "not-better"
+
+
+def carried(row: Mapping[str, Any]) -> bool:
+    """Tell if the delivered answers are enough to say that they earn something at this λ.
+
+    Ours: of the answers at least λ/(1+λ) must be right for any gain, so the exact interval of
+    that share must lie above it. The bootstrap alone is sure of 13 right answers out of 13.
+    A table of an older evaluation doesn't hold the interval, and carries nothing.
+    """
+    low = row.get("accuracy_counted_low")
+    return low is not None and bool(low > row["bar"])
 
 
 def spans(rows: Rows) -> tuple[Span, ...]:
@@ -95,12 +106,12 @@ def spans(rows: Rows) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def verdict(rows: Rows, *, questions: int) -> Verdict:
+def verdict(rows: Rows, *, runs: int) -> Verdict:
     """Say at which stakes an agent may be believed.
 
     Args:
         rows: of the stakes table, by rising λ.
-        questions: of the evaluated pool.
+        runs: of the evaluated pool.
     """
     stretches = spans(rows)
     if not rows:
@@ -111,7 +122,7 @@ def verdict(rows: Rows, *, questions: int) -> Verdict:
             spans=(),
         )
     found = {each: _listed(stretches, each) for each in STANDINGS}
-    told = f"on {questions:,} questions"
+    told = f"on {runs:,} runs"
     if found["better"]:
         # Stakes below 1 are for whom a wrong answer hardly matters: no reason for a green light.
         grave = any(span.standing == "better" and span.high >= 1 for span in stretches)
@@ -135,6 +146,7 @@ def verdict(rows: Rows, *, questions: int) -> Verdict:
     sentences = []
     if found["better"] and found["unsure"]:
         sentences.append(f"At {found['unsure']} it seems to earn more, but {told} that isn't sure.")
+    sentences += _too_few(rows)
     for each, words in (
         ("not-better", "it earns no more than never answering"),
         ("worse", "it clearly earns less than never answering: don't show its answers there"),
@@ -144,6 +156,29 @@ def verdict(rows: Rows, *, questions: int) -> Verdict:
         if found[each]:  # type: ignore[index]
             sentences.append(f"At {found[each]} {words}.")  # type: ignore[index]
     return Verdict(tone=tone, headline=headline, sentences=tuple(sentences), spans=stretches)
+
+
+def _too_few(rows: Rows) -> list[str]:
+    """Say why the least λ that only resampling is sure of is no better than perhaps."""
+    row = next((it for it in rows if standing(it) == "unsure" and it["gain_low"] > 0), None)
+    if row is None:
+        return []
+    if row.get("accuracy_counted_low") is None:
+        return [
+            "This evaluation doesn't say how many answers its certainty rests on: evaluate again, "
+            "with `sentinel evaluate … --out`."
+        ]
+    answers = row["right"] + row["wrong"]
+    return [
+        f"Why only perhaps: at λ = {row['stakes']:g}, {row['right']:,} of {answers:,} answers "
+        f"right can still come from an agent that is right {_percent(row['accuracy_counted_low'])} "
+        f"of the time, and it must be right more than {_percent(row['bar'])}: too few answers "
+        "to be sure."
+    ]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
 
 
 def _listed(stretches: Sequence[Span], wanted: Standing) -> str:

@@ -150,7 +150,7 @@ def _runs(agents: Sequence[ReportedAgent]) -> Runs:
             words="The evaluation holds no single runs. To have them: sentinel evaluate … --out "
             "FOLDER without --no-runs",
         )
-    total = sum(agent.questions for agent in agents)
+    total = sum(agent.runs for agent in agents)
     return Runs(
         views=views,
         words=f"{len(views):,} of {total:,} runs, chosen to be telling, not typical: every kind of "
