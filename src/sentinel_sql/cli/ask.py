@@ -27,7 +27,7 @@ from sentinel_sql.cli.agents import (
     react_agent,
 )
 from sentinel_sql.cli.demo import FOLDER
-from sentinel_sql.cli.output import AsJson, emit, say
+from sentinel_sql.cli.output import AsJson, emit, say, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,13 +112,11 @@ def ask(
     A monitor knows one agent. Where the endpoint's model, prompt or step cap isn't the one that it
     was fitted on, it can't judge, and nothing is delivered unless you say so.
     """
-    from rich.console import Console
-
     from sentinel_sql.cli.recorded import Recorded
     from sentinel_sql.cli.watch import closing
     from sentinel_sql.errors import EndpointError, InputError
 
-    console = None if as_json else Console()
+    console = None if as_json else terminal()
     if recorded:
         if database is not None or monitor is not None:
             raise InputError("--recorded replays runs over the hospital: leave out your own parts")

@@ -25,7 +25,7 @@ from sentinel_sql.cli.agents import (
     react_agent,
 )
 from sentinel_sql.cli.options import DatabasePath, QuestionFiles
-from sentinel_sql.cli.output import AsJson, emit, facts, say
+from sentinel_sql.cli.output import AsJson, emit, facts, say, terminal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -131,12 +131,11 @@ def collect(
 @contextmanager
 def _progress() -> Iterator[Callable[[Progress], None]]:
     """Show done, rate, time left and failures on stderr; lines now and then without a terminal."""
-    from rich.console import Console
     from rich.live import Live
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     with Live(console=console, transient=True, auto_refresh=False) as live:
         told = 0.0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.output import AsJson, emit, say
+from sentinel_sql.cli.output import AsJson, emit, say, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -49,8 +49,6 @@ def demo(
 
     The agent's runs were recorded; everything else happens now, on this machine, offline.
     """
-    from rich.console import Console
-
     from sentinel_sql.hospital.recordings import DEFAULT, provenance, recording
     from sentinel_sql.pipeline.demo import build, evaluated
 
@@ -64,7 +62,7 @@ def demo(
         "evaluation": evaluation.to_json(),
         "next": _next(made),
     }
-    console = None if as_json else Console()
+    console = None if as_json else terminal()
     if console is not None:
         for part in _exhibits(document):
             console.print(part)
@@ -104,19 +102,22 @@ def _replays(
     pace: float | None,
 ) -> list[dict[str, Any]]:
     """Replay one run of each ending through a live guard."""
+    from rich.text import Text
+
     from sentinel_sql.cli.recorded import Recorded
     from sentinel_sql.pipeline.demo import endings
 
     replays: list[dict[str, Any]] = []
     with Recorded.open(made, stakes=stakes, early_stop=True) as recorded:
         if console is not None:
-            console.print(f"[bold]Three held-out runs, guarded, at λ = {stakes:g} with early stop")
+            head = f"Three held-out runs, guarded, at λ = {stakes:g} with early stop"
+            console.print(Text(head, style="bold"))
             console.print("They are picked to be telling, not typical; the counts say how it is.")
         for kind, ending in endings(evaluation.scores, recorded.guard.policy).items():
             if console is not None:
                 title, right = ENDINGS[kind]
                 console.print()
-                console.rule(f"[bold]{title}", align="left", style="dim")
+                console.rule(Text(title, style="bold"), align="left", style="dim")
                 console.print(
                     f"{ending.cases} of {len(evaluation.scores)} held-out runs end so; "
                     f"{right.format(ending.right)}."

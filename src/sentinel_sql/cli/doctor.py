@@ -148,12 +148,14 @@ def _endpoint(base_url: str) -> Finding:
 
 def _table(findings: list[Finding]) -> RenderableType:
     from rich.table import Table
+    from rich.text import Text
 
-    marks = {"ok": "[green]ok[/]", "absent": "[dim]absent[/]", "broken": "[red]broken[/]"}
+    styles = {"ok": "green", "absent": "dim", "broken": "red"}
     table = Table(box=None, pad_edge=False)
     table.add_column("what", no_wrap=True)
     table.add_column("is")
     table.add_column("detail", overflow="fold")
     for finding in findings:
-        table.add_row(finding.name, marks[finding.standing], finding.detail)
+        mark = Text(finding.standing, style=styles[finding.standing])
+        table.add_row(finding.name, mark, finding.detail)
     return table

@@ -138,8 +138,8 @@ def _told(made: Monitor, out: Path) -> Mapping[str, object]:
         "a live run needs": " and ".join(
             ["token log-probabilities and entropies"] * bool(estimators.delivery.telemetry)
             + ["probes of the database"] * bool(made.facts["probed"])
-        )
-        or None,
+            + ["nothing of the model's tokens"] * (not estimators.delivery.telemetry)
+        ),
         "gate θ": "none" if frozen.gate.theta is None else f"{frozen.gate.theta:.4g}",
         "": frozen.gate.why,
         "early stop s": {

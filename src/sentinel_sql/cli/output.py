@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout; all else on stderr.")
@@ -37,11 +37,20 @@ def emit(
         sys.stdout.write(text + "\n")
         sys.stdout.flush()  # what can't be written shows now, while it can be told
         return
-    from rich.console import Console
-
-    console = Console()
+    console = terminal()
     for table in tables():
         console.print(table)
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """Open the terminal so that text is shown as it is written.
+
+    Questions, ids, agents and messages are data: `[red]` or `:smile:` in them is no markup. What
+    is to have a style is a `Text`.
+    """
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, emoji=False)
 
 
 def facts(title: str, rows: Mapping[str, object]) -> RenderableType:
@@ -109,7 +118,6 @@ class Bar(Protocol):
 @contextmanager
 def progress(description: str) -> Iterator[Bar]:
     """Show a progress bar on stderr; silent where stderr is no terminal."""
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -119,9 +127,9 @@ def progress(description: str) -> Iterator[Bar]:
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sentinel_sql.cli.options import Clock, DatabasePath, Mode
 from sentinel_sql.cli.output import AsJson, emit, facts, progress
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 app = typer.Typer(
     help="Check question files, and split them into pools.",
@@ -46,7 +50,17 @@ def check(
     with SqliteDatabase.open(database, clock=clock) as opened, progress("gold queries") as advance:
         report = check_questions(asked, opened, mode, on_progress=advance)
     document = report.to_json()
-    emit(document, as_json=as_json, tables=lambda: [facts("Questions", document)])
+    emit(document, as_json=as_json, tables=lambda: _checked(document))
+
+
+def _checked(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    ids = ("mismatched_ids", "empty_gold_ids")
+    told: dict[str, object] = {name: it for name, it in document.items() if name != "error_ids"}
+    yield facts("Questions", told | {name: document[name] or None for name in ids})
+    for name, message in document["error_ids"].items():
+        yield Text(f"question {name}: {message}", style="red", overflow="fold")
 
 
 @app.command(epilog="Example: sentinel questions pools train.jsonl valid.jsonl --out pools.json")

@@ -88,12 +88,19 @@ def _list(store: Path, *, as_json: bool) -> None:
 
 def _runs_table(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
     from rich.table import Table
+    from rich.text import Text
 
+    # Ids are there to be copied: the question gives way to them, and beyond 50 characters they
+    # fold, uncut.
+    longest = max((len(run["id"]) for run in runs), default=0)
     table = Table(box=None, pad_edge=False)
-    for name in ("id", "outcome", "steps", "question"):
-        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    table.add_column("id", no_wrap=longest <= 50, overflow="fold", min_width=min(longest, 50))
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("steps", no_wrap=True)
+    table.add_column("question")
     for run in runs:
-        table.add_row(*map(str, run.values()))
+        asked = Text(run["question"], no_wrap=True, overflow="ellipsis")
+        table.add_row(run["id"], run["outcome"], str(run["steps"]), asked)
     return table
 
 

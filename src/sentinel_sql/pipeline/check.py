@@ -23,8 +23,8 @@ class CheckReport:
     Every answerable question is in one of `matched`, `mismatched`, `errors` (its gold SQL
     can't be executed), `uncompared` (it executes, no answer is shipped) and `cut` (its result
     is longer than the executor keeps, and the rest would decide). `empty_gold` counts those
-    whose gold executes to no rows. `mismatched_ids` and `error_ids` (id → the database's words)
-    name the first `NAMED`.
+    whose gold executes to no rows. `mismatched_ids`, `empty_gold_ids` and `error_ids` (id → the
+    database's words) name the first `NAMED`.
     """
 
     mode: str
@@ -37,6 +37,7 @@ class CheckReport:
     cut: int
     empty_gold: int
     mismatched_ids: tuple[str, ...]
+    empty_gold_ids: tuple[str, ...]
     error_ids: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
@@ -52,6 +53,7 @@ class CheckReport:
             "cut": self.cut,
             "empty_gold": self.empty_gold,
             "mismatched_ids": list(self.mismatched_ids),
+            "empty_gold_ids": list(self.empty_gold_ids),
             "error_ids": dict(self.error_ids),
         }
 
@@ -110,6 +112,7 @@ def check_questions(
         cut=len(found["cut"]),
         empty_gold=len(found["empty_gold"]),
         mismatched_ids=tuple(found["mismatched"][:NAMED]),
+        empty_gold_ids=tuple(found["empty_gold"][:NAMED]),
         error_ids={question_id: error_of[question_id] for question_id in found["errors"][:NAMED]},
     )
 
