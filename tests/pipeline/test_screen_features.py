@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from run_cases import HEADER, SCHEMA
 from sentinel_sql.errors import StoreError
@@ -13,6 +15,7 @@ from sentinel_sql.monitor.families.table import EVERY
 from sentinel_sql.monitor.features import FEATURES
 from sentinel_sql.pipeline.screen_features import screen_features
 from sentinel_sql.questions.pools import FRACTIONS, Pools
+from sentinel_sql.report.screened import screen_tables
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Trajectory
 
@@ -58,3 +61,29 @@ def test_a_family_that_alone_sees_the_signal_adds_it() -> None:
     heldout = [run for run in runs if pools.pool_of(run.question.id) == "heldout"]
     with pytest.raises(StoreError, match="train pool"):
         screen_features(heldout, pools, labels, HEADER)
+
+
+def test_a_feature_that_no_run_records_is_not_said_to_add_or_cost_anything() -> None:
+    runs, pools, labels = store(48)
+    bare = [
+        run.model_copy(
+            update={
+                "steps": tuple(step.model_copy(update={"telemetry": None}) for step in run.steps)
+            }
+        )
+        for run in runs
+    ]
+    made = screen_features(bare, pools, labels, HEADER, seed=2)
+    rows = {row.name: row for row in made["feature_screen"].rows}
+    survives = {row.feature: row.survives for row in made["survivor_matrix"].rows}
+    for name, feature in FEATURES.items():
+        if feature.family == "telemetry":
+            assert (rows[name].auroc, rows[name].gain, rows[name].quiet) == (None, None, None)
+            assert survives[name] is None
+        else:
+            assert rows[name].auroc is not None, name
+    (screen, *_) = screen_tables({name: each.to_json() for name, each in made.items()})
+    console = Console(width=80, file=StringIO())
+    console.print(screen)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert text.count("not recorded") == 4

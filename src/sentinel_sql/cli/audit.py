@@ -157,23 +157,28 @@ def disagreement(
 ) -> None:
     """Show where strict modes, rules and llm disagree, pair by pair, and why."""
     from sentinel_sql.evaluation.disagreement import (
-        disagreement as compare,
-    )
-    from sentinel_sql.evaluation.disagreement import (
+        clocks_note,
         disagreement_reasons,
         judges_in,
+    )
+    from sentinel_sql.evaluation.disagreement import (
+        disagreement as compare,
     )
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.report.audit_tables import disagreement_table, reasons_table
 
     _check_place(out)
-    judges = judges_in([read_labels(path) for path in labels])
+    files = [read_labels(path) for path in labels]
+    judges = judges_in(files)
+    note = clocks_note(header for header, _ in files)
+    if note is not None:
+        say(f"sentinel: {note}")
     exhibits: dict[str, Exhibit[Any]] = {
         "disagreement": compare(judges),
         "disagreement_reasons": disagreement_reasons(judges),
     }
     emit(
-        {"judges": list(judges), **_kept(out, exhibits)},
+        {"judges": list(judges), "notes": [note] if note else [], **_kept(out, exhibits)},
         as_json=as_json,
         tables=lambda: [
             disagreement_table(exhibits["disagreement"].to_json()),

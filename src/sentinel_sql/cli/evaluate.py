@@ -143,6 +143,7 @@ def evaluate(
                 prices=None if prices is None else Prices(prompt=prices[0], completion=prices[1]),
             ),
             schema=header.schema,
+            header=header,
             bundle=monitor,
             workers=workers or os.cpu_count() or 1,
             on_progress=advance,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated
@@ -104,17 +104,24 @@ def judges_in(
     Every file also holds the strict comparison by its mode, which is a judge of its own here.
 
     Raises:
-        LabelsError: the files are of other databases or clocks, share no run, or hold two
-            judges of one name that say different things.
+        LabelsError: the files are of other databases, share no run, tell another outcome of a
+            run, or hold two judges of one name that say different things. Clocks may differ:
+            see `clocks_note`.
     """
     first = files[0][0]
     judges: dict[str, dict[str, Label]] = {}
     for header, labels in files:
-        if (header.database, header.clock) != (first.database, first.clock):
+        if header.database != first.database:
             raise LabelsError(
-                f"the labels are of {first.database} at {first.clock} and of {header.database} at "
-                f"{header.clock}: compare labels of the same runs"
+                f"the labels are of {first.database} and of {header.database}: compare labels of "
+                "the same runs"
             )
+        for run in labels.keys() & files[0][1].keys():
+            if labels[run].outcome != files[0][1][run].outcome:
+                raise LabelsError(
+                    f"run {run} ended as {files[0][1][run].outcome} in one of the labels files and "
+                    f"as {labels[run].outcome} in another: compare labels of the same runs"
+                )
         found = {f"strict/{header.mode}": {run: _strict(label) for run, label in labels.items()}}
         if header.judge != "strict":
             name = "/".join(filter(None, (header.judge, header.mode, header.model)))
@@ -122,12 +129,31 @@ def judges_in(
         for name, said in found.items():
             if judges.setdefault(name, said) != said:
                 raise LabelsError(
-                    f"two of the labels files hold the judge {name}, and they differ: name one of "
-                    "them, or label the same store"
+                    f"two of the labels files hold the judge {name}, and they differ: "
+                    + (
+                        "name one of them, or label the same store"
+                        if header.clock == first.clock
+                        else "they were made at different clocks, so label both with one `--clock`"
+                    )
                 )
     if not set.intersection(*(set(labels) for _, labels in files)):
         raise LabelsError("the labels files share no run: compare labels of the same runs")
     return judges
+
+
+def clocks_note(headers: Iterable[LabelsHeader]) -> str | None:
+    """Say so where labels were made at different clocks, or return None.
+
+    A database without a clock of its own is labelled at the machine's time, which goes on between
+    two labellings; only answers that ask for the current time can differ by it.
+    """
+    clocks = sorted({header.clock for header in headers})
+    if len(clocks) < 2:
+        return None
+    return (
+        f"the labels were made at different clocks ({', '.join(clocks)}): where a query asks for "
+        "the current time, judges may differ by that alone; label all with one `--clock` to be sure"
+    )
 
 
 def _strict(label: Label) -> Label:

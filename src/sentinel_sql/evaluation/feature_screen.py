@@ -30,7 +30,8 @@ class ScreenScores:
         correct: shape (N,).
         clean: shape (N,): the answer executed and isn't empty.
         ngrams: shape (N,), the n-grams alone.
-        features: by name, the n-grams with one of the paper's features.
+        features: by name, the n-grams with one of the paper's features; None where no run
+            records it.
         families: by name, the n-grams with one family of the `linear` head.
         without: by family, the `linear` head without it.
         whole: the `linear` head.
@@ -40,7 +41,7 @@ class ScreenScores:
     correct: Bools
     clean: Bools
     ngrams: Floats
-    features: Mapping[str, Floats]
+    features: Mapping[str, Floats | None]
     families: Mapping[str, Floats]
     without: Mapping[str, Floats]
     whole: Floats
@@ -90,8 +91,18 @@ def feature_screen(scores: ScreenScores, *, seed: int) -> Exhibit[ScreenRow]:
     """Return what every feature and family adds, with the n-grams and the plain rule on top."""
     resampling = Resampling.over(scores.templates, seed=seed)
 
-    def screened(name: str, group: Group, score: Floats) -> ScreenRow:
+    def screened(name: str, group: Group, score: Floats | None) -> ScreenRow:
         target, clean = scores.correct, scores.clean
+        if score is None:
+            return ScreenRow(
+                name=name,
+                group=group,
+                n=len(target),
+                auroc=None,
+                gain=None,
+                quiet=None,
+                quiet_gain=None,
+            )
         return ScreenRow(
             name=name,
             group=group,

@@ -27,7 +27,7 @@ from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
 from sentinel_sql.evaluation.exhibits import EXHIBITS
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
-from sentinel_sql.labels.record import Label
+from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import MANIFEST
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.scoring import prefix_scores
@@ -53,6 +53,7 @@ class Evaluation:
         monitor: agent, kind of head, delivery estimator and facts of the fit, JSON-ready.
         hashes: `pools`, `runs`, and `monitor` where it was read from a bundle.
         seed: of the bootstrap.
+        notes: what a reader has to know of the labels; see `labels_notes`.
         spent: how often this held-out pool was evaluated with monitors of this place, this
             time included; None where nothing records it.
     """
@@ -66,6 +67,7 @@ class Evaluation:
     hashes: Mapping[str, str]
     seed: int
     spent: int | None
+    notes: tuple[str, ...] = ()
 
     @property
     def scores(self) -> PrefixScores:
@@ -83,6 +85,7 @@ class Evaluation:
             "format": FORMAT,
             "pool": self.pool,
             "counts": counts(self.scores),
+            "notes": list(self.notes),
             "gaps": {why: list(ids) for why, ids in self.gaps.items()},
             "stakes": list(self.evidence.stakes),
             "options": self.evidence.options.to_json(),
@@ -112,6 +115,7 @@ def evaluate(
     pool: PoolName = "heldout",
     options: Options | None = None,
     schema: Schema | None = None,
+    header: LabelsHeader | None = None,
     bundle: Path | None = None,
     seed: int = SEED,
     workers: int = 1,
@@ -129,6 +133,7 @@ def evaluate(
         pool: `heldout`; another one for diagnostics, which spends nothing.
         options: what to do otherwise than usual.
         schema: the database's that the runs were over; refused if the monitor's is another.
+        header: of the labels file; where its judge or mode isn't that of the fit, it is noted.
         bundle: the folder that the monitor was read from, beside which spending is recorded.
         seed: of the bootstrap.
         workers: processes that score; the numbers don't depend on it. See `assess_runs`.
@@ -206,6 +211,24 @@ def evaluate(
         hashes=hashes,
         seed=seed,
         spent=spent,
+        notes=() if header is None else labels_notes(monitor, header),
+    )
+
+
+def labels_notes(monitor: Monitor, header: LabelsHeader) -> tuple[str, ...]:
+    """Say where labels were made by another judge or mode than those that a monitor learned from.
+
+    That is no error: to score a monitor by a stricter judge is a fair question. But its
+    confidences mean what the labels of its fit mean.
+    """
+    return tuple(
+        f"these labels are by the {what} {now}, and the monitor was fitted on labels by the {what} "
+        f"{then}: its confidences and thresholds mean the latter"
+        for what, now, then in (
+            ("judge", header.judge, monitor.facts.get("judge")),
+            ("mode", header.mode, monitor.facts.get("mode")),
+        )
+        if then is not None and then != now
     )
 
 

@@ -28,6 +28,7 @@ from sentinel_sql.monitor.grounding import keys_of
 from sentinel_sql.monitor.head import Floats
 from sentinel_sql.monitor.linear import LinearHead, fit_ngrams, weigh
 from sentinel_sql.monitor.snapshots import read_run
+from sentinel_sql.monitor.telemetry import TelemetryState
 from sentinel_sql.pipeline.scoring import label_of
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
@@ -94,7 +95,11 @@ def screen_features(
     groups = np.repeat(np.unique(templates, return_inverse=True)[1].astype(np.int64), sizes)
     fold_of = np.repeat(folds, sizes)
     ten = np.repeat([run.features for run in read], sizes, axis=0)
-    candidates = _candidates(dense, np.where(answered[:, np.newaxis], ten, np.nan))
+    candidates = dict(_candidates(dense, np.where(answered[:, np.newaxis], ten, np.nan)))
+    # A feature that no run records would be a constant, and what it seems to do chance.
+    absent = _unrecorded(taken)
+    for name in absent:
+        del candidates[f"feature {name}"]
     scores = {name: np.empty(len(snapshots)) for name in (NGRAMS, *candidates)}
     total = int(folds.max()) + 1
     for fold in range(total):
@@ -125,7 +130,9 @@ def screen_features(
         correct=correct,
         clean=np.array([run.steps[-1].observation.kind == "rows" for run in taken], np.bool_),
         ngrams=scores[NGRAMS][last],
-        features={name: scores[f"feature {name}"][last] for name in FEATURES},
+        features={
+            name: None if name in absent else scores[f"feature {name}"][last] for name in FEATURES
+        },
         families={name: scores[f"with {name}"][last] for name in EVERY},
         without={name: scores[f"without {name}"][last] for name in EARNED},
         whole=scores[WHOLE][last],
@@ -136,6 +143,17 @@ def screen_features(
         "survivor_matrix": survivor_matrix(taken[0].agent.fingerprint, screen),
         "family_knockouts": family_knockouts(made, seed=seed),
     }
+
+
+def _unrecorded(runs: Iterable[Trajectory]) -> frozenset[str]:
+    """Return the features that need token telemetry of which no run has any."""
+    found = set(TelemetryState().values())
+    for run in runs:
+        state = TelemetryState()
+        for step in run.steps:
+            state.observe(step)
+        found -= {name for name, value in state.values().items() if value is not None}
+    return frozenset(found)
 
 
 def _candidates(dense: Floats, ten: Floats) -> Mapping[str, Floats]:

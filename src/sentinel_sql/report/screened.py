@@ -37,7 +37,7 @@ def _screen(exhibit: Json, survivors: set[str]) -> Table:
         table.add_row(
             Text(row["name"] + mark, style="" if row["group"] == "paper feature" else "bold"),
             point(row["auroc"], ".3f"),
-            lead(row["gain"]),
+            Text("not recorded", style="dim") if row["auroc"] is None else lead(row["gain"]),
             point(row["quiet"], ".3f"),
             lead(row["quiet_gain"]),
         )

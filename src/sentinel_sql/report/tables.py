@@ -56,6 +56,7 @@ def headline(evaluation: Json) -> RenderableType:
     if any(gaps.values()):
         told = ", ".join(f"{len(ids)} {why}" for why, ids in gaps.items() if ids)
         lines.append(Text(f"left out: {told}", style="yellow"))
+    lines += [Text(f"note: {note}", style="yellow") for note in evaluation.get("notes", ())]
     gate = evaluation["thresholds"]["gate"]
     theta = "none" if gate["theta"] is None else f"{gate['theta']:.4g}"
     lines.append(
