@@ -38,6 +38,7 @@ def test_a_project_goes_from_runs_to_a_page(
     done = sentinel("report", evaluated, "--out", tmp_path / "bare", "--no-runs", "--json")
     assert json.loads(done.out)["runs"] == 0
     done = sentinel("report", evaluated, "--out", tmp_path / "bare", "--no-runs")
+    assert done.out.index("Open ") > done.out.index("bytes")
     page = tmp_path / "bare" / "report.html"
     assert f"Open{page}inabrowser." in "".join(done.out.split())
 
