@@ -288,3 +288,9 @@ def test_an_evaluation_that_cannot_be_read_is_named_in_one_line(
         write_report(folders, tmp_path / "report")
     assert "\n" not in str(caught.value)
     assert str(folder) in str(caught.value)
+
+
+def test_what_one_command_adds_stands_in_one_section() -> None:
+    together = {"feature_screen", "survivor_matrix", "family_knockouts"}
+    (features,) = [section for section in SECTIONS if section.name == "features"]
+    assert set(features.tables) == together

@@ -97,7 +97,7 @@ SECTIONS: Final[Sequence[Section]] = (
             "What each feature adds to the heads: one that adds nothing, on questions that it "
             "wasn't chosen on, should go."
         ),
-        tables=("feature_screen", "survivor_matrix"),
+        tables=("feature_screen", "survivor_matrix", "family_knockouts"),
         command="sentinel heads screen … --out FOLDER",
     ),
     Section(
