@@ -10,8 +10,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from command_project import (
     made_up_questions,
     scripted_agent,
 )
+from sentinel_sql.agent.model import Message
 from sentinel_sql.database import sqlite as sqlite_module
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories
@@ -331,7 +333,15 @@ def test_an_interrupt_is_exit_code_130_and_keeps_finished_runs(
     project: Project, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
-    with ScriptedEndpoint(scripted_agent, latency=0.05) as endpoint:
+    runs = store / "trajectories.jsonl"
+    sent = threading.Event()
+
+    def waiting_agent(messages: Sequence[Message]) -> str:
+        if runs.is_file() and runs.stat().st_size > 4000:
+            sent.wait(60)  # the last run can't be over before the interrupt is sent
+        return scripted_agent(messages)
+
+    with ScriptedEndpoint(waiting_agent, latency=0.05) as endpoint:
         command = [
             *(sys.executable, "-c", "from sentinel_sql.cli.main import run; run()"),
             *("collect", "--questions", project.questions, "--database", project.database),
@@ -340,11 +350,11 @@ def test_an_interrupt_is_exit_code_130_and_keeps_finished_runs(
         ]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             until = time.monotonic() + 60
-            runs = store / "trajectories.jsonl"
             while time.monotonic() < until and not (runs.is_file() and runs.stat().st_size > 4000):
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=30)
+            sent.set()
+            _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert b"interrupted; what was collected is kept" in err
     assert b"Traceback" not in err

@@ -111,13 +111,14 @@ def test_a_collection_goes_on_where_it_stopped(database: SqliteDatabase, tmp_pat
 def test_runs_overlap_as_far_as_there_are_workers(database: SqliteDatabase, tmp_path: Path) -> None:
     under_way = most = 0
     lock = threading.Lock()
+    meeting = threading.Barrier(3, timeout=60)
 
     def listen(_: Sequence[Message]) -> str:
         nonlocal under_way, most
         with lock:
             under_way += 1
             most = max(most, under_way)
-        time.sleep(0.05)
+        meeting.wait()
         with lock:
             under_way -= 1
         return "FINAL: null"
