@@ -25,7 +25,7 @@ from sentinel_sql.cli.agents import (
     react_agent,
 )
 from sentinel_sql.cli.options import DatabasePath, QuestionFiles
-from sentinel_sql.cli.output import AsJson, emit, facts, say, terminal
+from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, say, terminal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -84,6 +84,7 @@ def collect(
     """Run the agent over questions and record every run; resumes where it stopped.
 
     The API key is read from OPENAI_API_KEY. Interrupt at any time: finished runs are kept.
+    Failed runs are counted and tried again next time; exit code 4 where all of them failed.
     """
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.pipeline.collect import collect as collect_runs
@@ -126,6 +127,7 @@ def collect(
     emit(document, as_json=as_json, tables=lambda: [_table(summary)])
     if summary.interrupted:
         raise KeyboardInterrupt
+    fail_if_all_failed("runs", done=summary.done, failed=summary.failed)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sentinel_sql.cli.options import DatabasePath, Mode, QuestionFiles, Store
-from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
+from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, progress, say
 
 if TYPE_CHECKING:
     from sentinel_sql.database.sqlite import SqliteDatabase
@@ -138,6 +138,9 @@ def label(
     write_labels(out, made.header, made.labels)
     document = {**document, "out": str(out)}
     emit(document, as_json=as_json, tables=lambda: [facts("Labels", document)])
+    failed: dict[str, int] = document.get("failed", {})
+    judged = document.get("asked", 0) - sum(failed.values())
+    fail_if_all_failed("verdicts of the model", done=judged, failed=failed)
 
 
 def _by_model(

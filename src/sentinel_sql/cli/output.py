@@ -85,6 +85,32 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def fail_if_all_failed(what: str, *, done: int, failed: Mapping[str, int]) -> None:
+    """Let no success be told where every call failed; some failures beside some work are one.
+
+    Called once the outcome is kept and shown.
+
+    Args:
+        what: what was to be made, in the plural.
+        done: how many were made this time.
+        failed: reason → how many failed for it.
+
+    Raises:
+        EndpointError: nothing was made, and something failed.
+    """
+    from sentinel_sql.errors import EndpointError
+
+    if done or not failed:
+        return
+    reason, count = max(failed.items(), key=lambda item: item[1])
+    total = sum(failed.values())
+    times = "" if count == total else f" ({count} times)"
+    raise EndpointError(
+        f"no {what} came of this: all {total} that were tried failed: {reason}{times}; once "
+        "that is mended, the same command goes on from there"
+    )
+
+
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """Write records as JSON Lines, readable by their owner only.
 

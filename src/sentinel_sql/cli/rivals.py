@@ -26,7 +26,7 @@ from sentinel_sql.cli.agents import (
 )
 from sentinel_sql.cli.evaluate import Pool
 from sentinel_sql.cli.options import DatabasePath, Mode, Store
-from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
+from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, progress, say
 
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent
@@ -166,6 +166,7 @@ def collect(
     emit(document, as_json=as_json, tables=lambda: [_table(summary)])
     if summary.interrupted:
         raise KeyboardInterrupt
+    fail_if_all_failed("confidences", done=sum(summary.done.values()), failed=summary.failed)
 
 
 _DEFAULT = (Methods.p_true, Methods.verbalized, Methods.self_consistency)
