@@ -3,6 +3,7 @@
 Example:
     tools/pack_recordings.py runs/guided --name guided --model-file model.gguf
         --quantization Q4_K_M --server "llama.cpp b6900" --days 2026-11-30/2026-12-02
+        --confidences confidences/guided
 """
 
 from __future__ import annotations
@@ -22,15 +23,25 @@ from typing import Any
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.errors import SentinelError, StoreError
 from sentinel_sql.hospital.benchmark import benchmark_questions, build_hospital
-from sentinel_sql.hospital.recordings import DEFAULT, ENDING, FOLDER, PROVENANCE, provenance
+from sentinel_sql.hospital.recordings import (
+    CONFIDENCES,
+    DEFAULT,
+    ENDING,
+    FOLDER,
+    PROVENANCE,
+    provenance,
+)
 from sentinel_sql.hospital.schema import DATABASE
+from sentinel_sql.pipeline.confidences import MANIFEST, RECORDS, answer_hash, read_confidences
 from sentinel_sql.questions.record import question_id_of
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.store import read_manifest, read_trajectories
 
 
-def pack(store: Path, folder: Path, *, name: str, known: dict[str, str]) -> dict[str, Any]:
+def pack(
+    store: Path, folder: Path, *, name: str, known: dict[str, str], confidences: Path | None = None
+) -> dict[str, Any]:
     """Write `NAME.jsonl.gz`, and what is known of it into `provenance.json`.
 
     Runs stand in the order of their ids, whole, whatever the order in which they were collected.
@@ -40,10 +51,11 @@ def pack(store: Path, folder: Path, *, name: str, known: dict[str, str]) -> dict
         folder: where the recordings lie; made if absent.
         name: of the recording; an older one of that name is replaced.
         known: what the runs themselves don't tell.
+        confidences: what the agent's model said of these runs' answers, packed beside them.
 
     Raises:
         StoreError: no run, runs of several agents, or runs that aren't over the default
-            benchmark.
+            benchmark; confidences of other answers.
     """
     runs = sorted(read_trajectories(store), key=lambda run: run.question.id)
     if not runs:
@@ -52,6 +64,7 @@ def pack(store: Path, folder: Path, *, name: str, known: dict[str, str]) -> dict
     if len(agents) > 1:
         raise StoreError(f"{store} holds runs of {len(agents)} agents: pack one at a time")
     asked = _require_benchmark(store, runs)
+    said = {} if confidences is None else _require_of(runs, confidences)
     content = b"".join(encode(run) for run in runs)
     packed = io.BytesIO()
     with gzip.GzipFile("", "wb", 9, packed, mtime=0) as sink:
@@ -72,10 +85,31 @@ def pack(store: Path, folder: Path, *, name: str, known: dict[str, str]) -> dict
         "bytes": {"plain": len(content), "packed": len(packed.getvalue())},
     }
     folder.mkdir(parents=True, exist_ok=True)
+    if said:
+        place = folder / CONFIDENCES / name
+        place.mkdir(parents=True, exist_ok=True)
+        for file, lines in said.items():
+            (place / file).write_bytes(lines)
+        entry["confidences_sha256"] = hashlib.sha256(said[RECORDS]).hexdigest()
     told = {**provenance(folder), name: entry}
     (folder / f"{name}{ENDING}").write_bytes(packed.getvalue())
     (folder / PROVENANCE).write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
     return entry
+
+
+def _require_of(runs: Sequence[Trajectory], confidences: Path) -> dict[str, bytes]:
+    """Return the files of a store of confidences in the order of runs and methods."""
+    manifest, records = read_confidences(confidences)
+    answers = {run.question.id: answer_hash(run) for run in runs}
+    strange = [one.run for one in records if answers.get(one.run) != one.answer]
+    if manifest.agent != runs[0].agent or strange:
+        raise StoreError(
+            f"{confidences}: its confidences are of other answers than these runs' "
+            f"({', '.join(strange[:3]) or 'of another agent'}): name those of this recording"
+        )
+    records.sort(key=lambda one: (one.run, one.method))
+    lines = "".join(f"{one.model_dump_json()}\n" for one in records)
+    return {MANIFEST: f"{manifest.model_dump_json()}\n".encode(), RECORDS: lines.encode()}
 
 
 def _require_benchmark(store: Path, runs: Sequence[Trajectory]) -> dict[str, Any]:
@@ -110,6 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--server", required=True, help="name and version")
     parser.add_argument("--days", required=True, help="FIRST/LAST day of collection")
     parser.add_argument("--note", default="", help="anything else, such as --max-tokens")
+    parser.add_argument("--confidences", type=Path, help="what `rivals collect` wrote of them")
     given = parser.parse_args(arguments)
     with given.model_file.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -122,7 +157,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "note": given.note,
     }
     try:
-        entry = pack(given.store, given.into, name=given.name, known=known)
+        entry = pack(
+            given.store,
+            given.into,
+            name=given.name,
+            known=known,
+            confidences=given.confidences,
+        )
     except SentinelError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

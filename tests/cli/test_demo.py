@@ -100,6 +100,8 @@ def test_the_screen_fits_eighty_columns_and_names_what_to_do_next(
         "Refused before",
         "Delivered",
         "sentinel evaluate demo/",
+        "--rivals --out demo/evaluation",
+        "sentinel report demo/evaluation",
     ):
         assert told in call.out, told
     assert (tmp_path / "demo" / "monitor" / "manifest.json").is_file()

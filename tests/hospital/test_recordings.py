@@ -15,7 +15,15 @@ import pytest
 
 from hospital_runs import ended_live_and_replayed, record_runs
 from sentinel_sql.errors import CannotFitError, StoreError
-from sentinel_sql.hospital.recordings import FOLDER, bundled, provenance, recording
+from sentinel_sql.hospital.recordings import FOLDER, bundled, confidences, provenance, recording
+from sentinel_sql.pipeline.confidences import (
+    RECORDS,
+    Confidence,
+    ConfidencesManifest,
+    ConfidenceStore,
+    answer_hash,
+    read_confidences,
+)
 from sentinel_sql.pipeline.demo import build
 from sentinel_sql.trajectory.store import read_trajectories
 
@@ -81,6 +89,49 @@ def test_nothing_of_a_run_is_lost_and_its_origin_is_told(
     assert set(provenance(folder)) == {"guided", "plain"}
 
 
+def said_of(runs: Path, store: Path, *, answer: str | None = None) -> Path:
+    answered = [run for run in read_trajectories(runs) if run.outcome.kind == "answered"]
+    manifest = ConfidencesManifest(agent=answered[0].agent)
+    with ConfidenceStore.open(store, manifest=manifest) as opened:
+        for run in reversed(answered):
+            opened.append(
+                Confidence(
+                    run=run.question.id,
+                    answer=answer or answer_hash(run),
+                    method="verbalized",
+                    score=0.5,
+                    calls=1,
+                    seconds=1.0,
+                )
+            )
+    return store
+
+
+def test_confidences_are_packed_beside_the_runs_that_they_are_of(
+    tool: ModuleType, runs: Path, tmp_path: Path
+) -> None:
+    said = said_of(runs, tmp_path / "said")
+    folder = tmp_path / "recordings"
+    assert packed(tool, runs, folder, "--confidences", str(said)) == 0
+    kept = confidences("guided", folder)
+    assert kept is not None
+    assert confidences("plain", folder) is None
+    there, before = read_confidences(kept), read_confidences(said)
+    assert there[0] == before[0]
+    assert there[1] == sorted(before[1], key=lambda one: one.run)
+    known = provenance(folder)["guided"]["confidences_sha256"]
+    assert known == hashlib.sha256((kept / RECORDS).read_bytes()).hexdigest()
+
+
+def test_confidences_of_other_answers_are_not_packed(
+    tool: ModuleType, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = said_of(runs, tmp_path / "said", answer="another")
+    assert packed(tool, runs, tmp_path / "out", "--confidences", str(said)) == StoreError.exit_code
+    assert "other answers" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -123,6 +174,13 @@ def test_every_bundled_recording_is_what_its_provenance_says() -> None:
         runs = list(read_trajectories(path))
         assert len(runs) == known[name]["runs"]
         assert {run.agent.fingerprint for run in runs} == {known[name]["fingerprint"]}
+        if (said := confidences(name)) is not None:
+            manifest, records = read_confidences(said)
+            assert manifest.agent == runs[0].agent
+            answers = {run.question.id: answer_hash(run) for run in runs}
+            assert all(answers[record.run] == record.answer for record in records)
+            digest = hashlib.sha256((said / RECORDS).read_bytes()).hexdigest()
+            assert digest == known[name]["confidences_sha256"]
     assert sum(path.stat().st_size for path in bundled().values()) <= RECORDINGS_LIMIT
 
 

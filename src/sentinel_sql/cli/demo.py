@@ -49,10 +49,15 @@ def demo(
 
     The agent's runs were recorded; everything else happens now, on this machine, offline.
     """
-    from sentinel_sql.hospital.recordings import DEFAULT, provenance, recording
+    from sentinel_sql.hospital.recordings import DEFAULT, confidences, provenance, recording
     from sentinel_sql.pipeline.demo import build, evaluated
 
-    made = build(folder, runs=runs or recording(), on_stage=say)
+    made = build(
+        folder,
+        runs=runs or recording(),
+        confidences=None if runs else confidences(),
+        on_stage=say,
+    )
     say("replaying every system over the held-out runs")
     evaluation = evaluated(made)
     document: dict[str, Any] = {
@@ -135,9 +140,12 @@ def _replays(
 def _next(made: DemoFolder) -> list[str]:
     folder = made.hospital.folder
     place = "" if folder == FOLDER else f" --folder {folder}"
+    asked = f" --confidences {made.confidences}" if made.confidences.is_dir() else ""
     return [
         f"sentinel evaluate {made.runs} --pools {made.pools} \\\n"
-        f"    --labels {made.labels} --monitor {made.monitor}",
+        f"    --labels {made.labels} --monitor {made.monitor} \\\n"
+        f"    --rivals{asked} --out {folder / 'evaluation'}",
+        f"sentinel report {folder / 'evaluation'} --out {folder / 'report'}",
         f"sentinel show {made.runs} QUESTION_ID \\\n    --monitor {made.monitor}",
         f"sentinel ask --recorded{place}",
         f'sentinel ask "how many patients are there?"{place} \\\n    --base-url URL --model NAME',

@@ -1,7 +1,8 @@
 """The bundled recordings: real runs of real agents over the default benchmark.
 
 `provenance.json` beside them says of each which model, served how, on which days, and the hash of
-what it holds. `tools/pack_recordings.py` packs a collected store into this form.
+what it holds. `tools/pack_recordings.py` packs a collected store into this form. Under
+`confidences/NAME` stands what the agent's own model said of its answers, where it was asked.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sentinel_sql.errors import StoreError
 FOLDER = Path(__file__).with_name("recordings")
 PROVENANCE = "provenance.json"
 ENDING = ".jsonl.gz"
+CONFIDENCES = "confidences"
 
 DEFAULT = "guided"
 """The recording that the demo fits on."""
@@ -39,6 +41,12 @@ def recording(name: str = DEFAULT, folder: Path = FOLDER) -> Path:
             f"{', '.join(there) or 'none'}): name a store of your own runs instead"
         )
     return there[name]
+
+
+def confidences(name: str = DEFAULT, folder: Path = FOLDER) -> Path | None:
+    """Return the folder of confidences of one recording, or None where its model wasn't asked."""
+    place = folder / CONFIDENCES / name
+    return place if place.is_dir() else None
 
 
 def provenance(folder: Path = FOLDER) -> Mapping[str, Any]:

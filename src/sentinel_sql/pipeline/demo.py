@@ -49,12 +49,14 @@ class DemoFolder:
     Attributes:
         hospital: database, questions, notes and examples.
         runs: the recorded runs: a copy of a recordings file, or a store where it lies.
-        pools, labels, monitor: what was made of them.
+        confidences: what the agent's own model said of its answers.
+        pools, labels, monitor: what was made of the runs.
         stamp: written last; tells of which runs and by which version the rest was made.
     """
 
     hospital: HospitalFolder
     runs: Path
+    confidences: Path
     pools: Path
     labels: Path
     monitor: Path
@@ -66,6 +68,7 @@ class DemoFolder:
         return cls(
             hospital=HospitalFolder.at(folder),
             runs=runs if runs.is_dir() else folder / f"runs{RECORDINGS}",
+            confidences=folder / "confidences",
             pools=folder / "pools.json",
             labels=folder / "labels.jsonl",
             monitor=folder / "monitor",
@@ -84,12 +87,15 @@ def existing(folder: Path) -> DemoFolder | None:
     return DemoFolder.at(folder, runs) if made_by_us and runs.exists() else None
 
 
-def build(folder: Path, *, runs: Path, on_stage: OnStage) -> DemoFolder:
+def build(
+    folder: Path, *, runs: Path, confidences: Path | None = None, on_stage: OnStage
+) -> DemoFolder:
     """Build the hospital, label the runs over it, and fit a monitor on them.
 
     Args:
         folder: made if absent; parts of an older demo are replaced.
         runs: recorded over the default benchmark, by one agent.
+        confidences: of these runs' answers, by the agent's own model; None where it wasn't asked.
         on_stage: is told each stage.
 
     Raises:
@@ -106,6 +112,11 @@ def build(folder: Path, *, runs: Path, on_stage: OnStage) -> DemoFolder:
     if demo.runs != runs:
         shutil.copyfile(runs, demo.runs)
         demo.runs.chmod(0o600)
+    shutil.rmtree(demo.confidences, ignore_errors=True)
+    if confidences is not None:
+        shutil.copytree(confidences, demo.confidences)
+        for file in demo.confidences.iterdir():
+            file.chmod(0o600)
     questions = read_questions([demo.hospital.questions])
     pools = make_pools(questions, seed=SEED)
     pools.write(demo.pools)
