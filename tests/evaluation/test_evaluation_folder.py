@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import pytest
 
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation import tables
+from sentinel_sql.evaluation.exhibit import Exhibit
 from sentinel_sql.evaluation.exhibits import EXHIBITS
 from sentinel_sql.evaluation.options import Options
+from sentinel_sql.evaluation.sources import EVALUATE, Source, read_sources
 from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
 from sentinel_sql.pipeline.evaluation_folder import read, save
 from small_runs import fitted
@@ -84,7 +88,7 @@ def test_a_write_that_fails_leaves_the_older_evaluation(
     save(made(), folder)
     before = (folder / "evaluation.json").read_bytes()
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tables, "write", full)
@@ -143,3 +147,100 @@ def test_an_answer_without_a_strict_verdict_leaves_strict_scoring_unsaid() -> No
     assert {row.labels for row in found.exhibits["strict"].rows} == {"judge"}
     with pytest.raises(InputError, match="no strict verdicts"):
         evaluate(monitor, runs, pools, silent, options=Options(strict=True))
+
+
+def of(command: str, **hashes: str) -> Source:
+    return Source(command=command, inputs={kind: frozenset({h}) for kind, h in hashes.items()})
+
+
+def screened(number: int) -> dict[str, Exhibit[object]]:
+    return {"screened": replace(made().exhibits["heads"], note=f"screen {number}")}
+
+
+SAME = {"store": "s", "pools": "p", "labels": "l"}
+EVALUATED = of(EVALUATE, **SAME)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "tables").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "stays"),
+    [
+        (SAME, True),
+        ({"labels": "l"}, True),
+        *(({**SAME, kind: "another"}, False) for kind in SAME),
+        ({}, False),
+    ],
+)
+def test_a_new_evaluation_keeps_what_others_made_of_its_files_and_tells_of_the_rest(
+    tmp_path: Path, inputs: dict[str, str], stays: bool
+) -> None:
+    folder = tmp_path / "evaluation"
+    source = of("sentinel heads screen", **inputs)
+    assert save(made(), folder) == {}  # of a version that noted no source
+    tables.write(folder, screened(1), source=source)
+    before = files_of(folder)
+    gone = save(made(Options(exact_bar=True)), folder, source=EVALUATED)
+    assert gone == ({} if stays else {"screened": "sentinel heads screen"})
+    after = files_of(folder)
+    names = {"screened.csv", "screened.parquet"} & set(before)
+    assert {name: after.get(name) for name in names} == {
+        name: before[name] if stays else None for name in names
+    }
+    found = tables.read(folder)
+    assert list(found) == [*made(Options(exact_bar=True)).exhibits, *(["screened"] * stays)]
+    assert set(read_sources(folder / "tables")) == set(found)
+    assert save(made(), folder, source=EVALUATED) == {}
+    assert ("screened" in tables.read(folder)) == stays
+
+
+def test_what_an_earlier_evaluation_made_beside_its_exhibits_goes_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "evaluation"
+    save(made(), folder, source=EVALUATED)
+    tables.write(folder, {"rivals": made().exhibits["heads"]}, source=EVALUATED)
+    assert save(made(), folder, source=EVALUATED) == {}
+    assert "rivals" not in tables.read(folder)
+
+
+def test_a_table_of_nobody_knows_what_is_told_of(tmp_path: Path) -> None:
+    folder = tmp_path / "evaluation"
+    save(made(), folder, source=EVALUATED)
+    tables.write(folder, screened(1))
+    (folder / "tables" / "sources.json").write_text("[")
+    (folder / "tables" / "contents.csv").write_text("damaged")
+    assert save(made(), folder, source=EVALUATED) == {"screened": ""}
+    assert "screened.csv" not in files_of(folder)
+
+
+def test_tables_of_other_files_never_stand_beside_an_evaluation(tmp_path: Path) -> None:
+    folder = tmp_path / "evaluation"
+    save(made(), folder, source=EVALUATED)
+    before = files_of(folder)
+    for kind in SAME:
+        source = of("sentinel heads screen", **{**SAME, kind: "another"})
+        with pytest.raises(InputError, match=f"an evaluation of another {kind}"):
+            tables.check_place(folder, source=source)
+        with pytest.raises(InputError, match="name another folder"):
+            tables.write(folder, screened(1), source=source)
+    assert files_of(folder) == before
+
+
+def test_a_table_of_other_files_makes_room_and_is_told_of(tmp_path: Path) -> None:
+    older = of("sentinel heads screen", labels="old")
+    tables.write(tmp_path, screened(1), source=older)
+    tables.write(tmp_path, {"mine": made().exhibits["heads"]}, source=of("x", labels="old"))
+    gone = tables.write(tmp_path, {"mine": made().exhibits["heads"]}, source=of("x", labels="new"))
+    assert gone == {"screened": "sentinel heads screen"}
+    assert list(tables.read(tmp_path)) == list(read_sources(tmp_path / "tables")) == ["mine"]
+    assert not list((tmp_path / "tables").glob("screened*"))
+    both = Source(command="y", inputs={"labels": frozenset({"new", "other"})})
+    assert tables.write(tmp_path, screened(2), source=both) == {}
+
+
+def test_a_pipe_is_left_for_its_reader(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "labels").write_text("x")
+    found = Source.of("x", store=tmp_path / "pipe", labels=[tmp_path / "labels"])
+    assert set(found.inputs) == {"labels"}

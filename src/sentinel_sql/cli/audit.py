@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sentinel_sql.cli.kept_tables import check_place, keep
 from sentinel_sql.cli.options import DatabasePath, LabelsFile, PoolsFile, QuestionFiles, Store
 from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sentinel_sql.evaluation.exhibit import Exhibit
+    from sentinel_sql.evaluation.sources import Source
 
 app = typer.Typer(
     help="Hold judges to people and to one another.",
@@ -105,10 +107,12 @@ def score(
 ) -> None:
     """Say how raters agree, how often the judge is right, and which way it errs."""
     from sentinel_sql.evaluation.judge_audit import judge_audit, raters_agreement
+    from sentinel_sql.evaluation.sources import Source
     from sentinel_sql.labels.audit import KEY, read_key, read_sheet
     from sentinel_sql.report.audit_tables import judge_audit_table, raters_table
 
-    _check_place(out)
+    source = Source.of("sentinel audit score")
+    check_place(out, source)
     key = read_key(audit / KEY)
     returned = [read_sheet(sheet, key) for sheet in sheets]
     exhibits: dict[str, Exhibit[Any]] = {
@@ -133,7 +137,7 @@ def score(
             "cases": len(key.cases),
             "judged": key.judged,
             "passed_over": passed_over,
-            **_kept(out, exhibits),
+            **_kept(out, exhibits, source),
         },
         as_json=as_json,
         tables=lambda: [
@@ -164,10 +168,12 @@ def disagreement(
     from sentinel_sql.evaluation.disagreement import (
         disagreement as compare,
     )
+    from sentinel_sql.evaluation.sources import Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.report.audit_tables import disagreement_table, reasons_table
 
-    _check_place(out)
+    source = Source.of("sentinel audit disagreement", labels=labels)
+    check_place(out, source)
     files = [read_labels(path) for path in labels]
     judges = judges_in(files)
     note = clocks_note(header for header, _ in files)
@@ -178,7 +184,7 @@ def disagreement(
         "disagreement_reasons": disagreement_reasons(judges),
     }
     emit(
-        {"judges": list(judges), "notes": [note] if note else [], **_kept(out, exhibits)},
+        {"judges": list(judges), "notes": [note] if note else [], **_kept(out, exhibits, source)},
         as_json=as_json,
         tables=lambda: [
             disagreement_table(exhibits["disagreement"].to_json()),
@@ -216,13 +222,15 @@ def leakage(
     stands on two sides of a split.
     """
     from sentinel_sql.errors import LeakageError
+    from sentinel_sql.evaluation.sources import Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.pipeline.leakage import leakage_battery
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.report.leakage_tables import leakage_tables
     from sentinel_sql.trajectory.store import read_trajectories
 
-    _check_place(out)
+    source = Source.of("sentinel audit leakage", store=store, pools=pools, labels=[labels])
+    check_place(out, source)
     header, labelled = read_labels(labels)
     with progress("controls") as advance:
         made = leakage_battery(
@@ -235,7 +243,7 @@ def leakage(
             seed=seed,
             on_progress=advance,
         )
-    document = {"faults": list(made.faults), **_kept(out, made.exhibits)}
+    document = {"faults": list(made.faults), **_kept(out, made.exhibits, source)}
     controls = made.exhibits["leakage_controls"].rows
     if unsaid := sum(row.holds is None for row in controls):
         say(
@@ -247,18 +255,7 @@ def leakage(
         raise LeakageError("; ".join(made.faults))
 
 
-def _check_place(out: Path | None) -> None:
-    """Refuse a place where tables can't be kept before the work, not after it."""
-    from sentinel_sql.evaluation.tables import check_place
-
-    if out is not None:
-        check_place(out)
-
-
-def _kept(out: Path | None, exhibits: Mapping[str, Exhibit[Any]]) -> dict[str, Any]:
+def _kept(out: Path | None, exhibits: Mapping[str, Exhibit[Any]], source: Source) -> dict[str, Any]:
     """Write the tables where that was asked for, and return the exhibits JSON-ready."""
-    from sentinel_sql.evaluation.tables import write
-
-    if out is not None:
-        write(out, exhibits)
+    keep(out, exhibits, source)
     return {"exhibits": {name: exhibit.to_json() for name, exhibit in exhibits.items()}}

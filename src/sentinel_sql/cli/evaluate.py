@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sentinel_sql.cli.kept_tables import keep, say_gone
 from sentinel_sql.cli.options import LabelsFile, MonitorFolder, PoolsFile, Store
 from sentinel_sql.cli.output import AsJson, emit, progress
 from sentinel_sql.errors import InputError, SentinelError
@@ -104,9 +105,9 @@ def evaluate(
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
-    from sentinel_sql.evaluation import tables
     from sentinel_sql.evaluation.options import Options, Prices
     from sentinel_sql.evaluation.rival_exhibits import rival_exhibits, rival_scores
+    from sentinel_sql.evaluation.sources import EVALUATE, Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.pipeline.confidences import read_confidences
@@ -125,6 +126,7 @@ def evaluate(
     # Read and looked at before anything is spent.
     if out is not None:
         check_place(out)
+    source = Source.of(EVALUATE, store=store, pools=pools, labels=[labels])
     asked = None if confidences is None else read_confidences(confidences)
     header, labelled = read_labels(labels)
     with progress("prefix scores") as advance:
@@ -149,7 +151,8 @@ def evaluate(
             on_progress=advance,
         )
     if out is not None:
-        save(made, out)  # the pool is spent: whatever fails from here on takes no figure away
+        # the pool is spent: whatever fails from here on takes no figure away
+        say_gone(out, save(made, out, source=source))
     listed: dict[str, Exhibit[Any]] = {}  # too long for the document
     failed: list[SentinelError | KeyboardInterrupt] = []
     if rivals:
@@ -181,8 +184,8 @@ def evaluate(
     if out is not None:
         with _put_off(failed):
             if rivals or seeds is not None:
-                save(made, out)
-            tables.write(out, listed)
+                save(made, out, source=source)
+            keep(out, listed, source)
             if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
                 keep_sample(out, made, load(monitor), read_trajectories(store), labelled)
     document = made.to_json()

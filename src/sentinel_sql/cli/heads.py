@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sentinel_sql.cli.evaluate import Pool
+from sentinel_sql.cli.kept_tables import check_place, keep
 from sentinel_sql.cli.options import LabelsFile, PoolsFile, Store
 from sentinel_sql.cli.output import AsJson, emit, progress, say
 from sentinel_sql.errors import InputError
@@ -64,14 +65,14 @@ def compare(
 
     A head replaces a simpler one if the AUROC of correctness grows by 0.02 or more.
     """
-    from sentinel_sql.evaluation import tables
+    from sentinel_sql.evaluation.sources import Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.pipeline.compare_heads import compare_heads
     from sentinel_sql.questions.pools import POOLS, Pools
     from sentinel_sql.trajectory.store import read_trajectories
 
-    if out is not None:
-        tables.check_place(out)
+    source = Source.of("sentinel heads compare", store=store, pools=pools, labels=[labels])
+    check_place(out, source)
     header, labelled = read_labels(labels)
     wanted = {each.value for each in pool or (Pool.train,)}
     among = [name for name in POOLS if name in wanted]
@@ -90,8 +91,7 @@ def compare(
             with_rivals=rivals,
             on_progress=advance,
         )
-    if out is not None:
-        tables.write(out, {"candidates": made})
+    keep(out, {"candidates": made}, source)
     document = {"pools": among, "seeds": seeds, "candidates": made.to_json()}
     emit(document, as_json=as_json, tables=lambda: _shown(document))
 
@@ -111,14 +111,14 @@ def screen(
 
     Out of fold on the train pool: nothing is spent.
     """
-    from sentinel_sql.evaluation import tables
+    from sentinel_sql.evaluation.sources import Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.pipeline.screen_features import screen_features
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.trajectory.store import read_trajectories
 
-    if out is not None:
-        tables.check_place(out)
+    source = Source.of("sentinel heads screen", store=store, pools=pools, labels=[labels])
+    check_place(out, source)
     header, labelled = read_labels(labels)
     with progress("folds") as advance:
         made = screen_features(
@@ -129,8 +129,7 @@ def screen(
             seed=seed,
             on_progress=advance,
         )
-    if out is not None:
-        tables.write(out, made)
+    keep(out, made, source)
     document = {"seed": seed, **{name: each.to_json() for name, each in made.items()}}
     emit(document, as_json=as_json, tables=lambda: _screened(document))
 

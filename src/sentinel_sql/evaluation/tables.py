@@ -4,6 +4,7 @@
     tables/<exhibit>.parquet  the same with types, where pyarrow is installed
     tables/contents.csv       title, note and number of rows of every table
     tables/dictionary.csv     type, unit, range and meaning of every column of every table
+    tables/sources.json     which command made each table, and of which files (`sources`)
 
 Every table of an evaluation is written by `write`, whichever command made it, and read by `read`.
 Numbers are written so that they read back to the last bit.
@@ -22,10 +23,12 @@ from typing import Annotated, Any, get_args
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.column import Column, FlatColumn, Kind, cells_of, columns_of
 from sentinel_sql.evaluation.exhibit import Exhibit
+from sentinel_sql.evaluation.sources import Source, read_sources, stale_in, write_sources
 from sentinel_sql.whole_file import check_writable, write_whole
 
 FOLDER = "tables"
 CONTENTS, DICTIONARY = "contents", "dictionary"
+ENDINGS = (".csv", ".parquet")
 
 Cell = str | int | float | bool | None
 
@@ -69,23 +72,32 @@ class Table:
     rows: tuple[Mapping[str, Cell], ...]
 
 
-def write(folder: Path, exhibits: Mapping[str, Exhibit[Any]]) -> None:
+def write(
+    folder: Path, exhibits: Mapping[str, Exhibit[Any]], *, source: Source | None = None
+) -> dict[str, str]:
     """Write exhibits into an evaluation's folder, beside those that are there already.
 
-    A table of the same name is replaced. Each file appears whole or not at all, readable by its
-    owner only.
+    A table of the same name is replaced, and one that another command made of other files is
+    removed. Each file appears whole or not at all, readable by its owner only.
 
     Args:
         folder: of the evaluation; `tables/` is made in it if absent.
         exhibits: by the names of their files.
+        source: what they were made of, None where nobody knows.
+
+    Returns:
+        The tables that were removed, each with the command that had made it.
 
     Raises:
-        InputError: the folder can't be written, or what is there can't be read.
+        InputError: the folder can't be written, what is there can't be read, or it holds an
+            evaluation of other files.
     """
     place = folder / FOLDER
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        contents, dictionary = _kept(folder, drop=exhibits)
+        sources = read_sources(place)
+        stale = stale_in(folder, sources, source, but=exhibits)
+        contents, dictionary = _kept(folder, drop={*exhibits, *stale})
         for name, exhibit in exhibits.items():
             columns = columns_of(exhibit.row)
             rows = [dict(cells_of(row)) for row in exhibit.rows]
@@ -94,23 +106,29 @@ def write(folder: Path, exhibits: Mapping[str, Exhibit[Any]]) -> None:
                 ContentsRow(table=name, title=exhibit.title, note=exhibit.note, rows=len(rows))
             )
             dictionary += (_entry(name, column) for column in columns)
-        for name, made in ((CONTENTS, contents), (DICTIONARY, dictionary)):
-            row: type = ContentsRow if name == CONTENTS else DictionaryRow
-            write_whole(
-                place / f"{name}.csv", csv_text(columns_of(row), [dict(cells_of(x)) for x in made])
-            )
+        write_index(place, contents, dictionary)
+        known = {name: of for name, of in sources.items() if name not in {*exhibits, *stale}}
+        known |= {} if source is None else dict.fromkeys(exhibits, source)
+        if known or sources:
+            write_sources(place, known)
+        for name in stale:
+            for ending in ENDINGS:
+                (place / f"{name}{ending}").unlink(missing_ok=True)
+        return stale
     except OSError as error:
         raise InputError(
             f"{place} can't be written ({error.strerror}): name another folder"
         ) from error
 
 
-def check_place(folder: Path) -> None:
+def check_place(folder: Path, *, source: Source | None = None) -> None:
     """Make sure that tables may be written there, before the work that fills them.
 
     Raises:
-        InputError: the folder can't be written, or the tables in it can't be added to.
+        InputError: the folder can't be written, the tables in it can't be added to, or it holds
+            an evaluation of other files than `source`.
     """
+    stale_in(folder, read_sources(folder / FOLDER), source, but=())
     try:
         check_writable(folder / FOLDER)
     except OSError as error:
@@ -126,7 +144,7 @@ def read(folder: Path) -> dict[str, Table]:
     Raises:
         InputError: there are none, or they are damaged.
     """
-    contents, dictionary = _index(folder)
+    contents, dictionary = read_index(folder)
     by_table: dict[str, list[DictionaryRow]] = {entry.table: [] for entry in contents}
     for column in dictionary:
         by_table[column.table].append(column)
@@ -157,14 +175,19 @@ def _kept(folder: Path, *, drop: Iterable[str]) -> tuple[list[ContentsRow], list
     if not (folder / FOLDER / f"{CONTENTS}.csv").exists():
         return [], []
     gone = set(drop)
-    contents, dictionary = _index(folder)
+    contents, dictionary = read_index(folder)
     return (
         [entry for entry in contents if entry.table not in gone],
         [column for column in dictionary if column.table not in gone],
     )
 
 
-def _index(folder: Path) -> tuple[list[ContentsRow], list[DictionaryRow]]:
+def read_index(folder: Path) -> tuple[list[ContentsRow], list[DictionaryRow]]:
+    """Read which tables an evaluation's folder holds, and what their columns mean.
+
+    Raises:
+        InputError: there are none, or the index is damaged.
+    """
     made: list[list[Any]] = []
     for name, row in ((CONTENTS, ContentsRow), (DICTIONARY, DictionaryRow)):
         path = folder / FOLDER / f"{name}.csv"
@@ -175,6 +198,23 @@ def _index(folder: Path) -> tuple[list[ContentsRow], list[DictionaryRow]]:
     if any(x.table not in known or x.type not in get_args(Kind) for x in dictionary):
         raise _damaged(folder / FOLDER / f"{DICTIONARY}.csv")
     return contents, dictionary
+
+
+def write_index(
+    place: Path, contents: Sequence[ContentsRow], dictionary: Sequence[DictionaryRow]
+) -> None:
+    """Write which tables the folder `place` holds, and what their columns mean.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    made: Mapping[str, tuple[type, Sequence[Any]]] = {
+        CONTENTS: (ContentsRow, contents),
+        DICTIONARY: (DictionaryRow, dictionary),
+    }
+    for name, (row, entries) in made.items():
+        rows = [dict(cells_of(entry)) for entry in entries]
+        write_whole(place / f"{name}.csv", csv_text(columns_of(row), rows))
 
 
 def _entry(table: str, column: FlatColumn) -> DictionaryRow:

@@ -23,16 +23,21 @@ from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError
 from sentinel_sql.evaluation import tables
+from sentinel_sql.evaluation.carried import carry_over
 from sentinel_sql.evaluation.exhibit import Evidence
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
+from sentinel_sql.evaluation.sources import SOURCES, Source
 from sentinel_sql.pipeline.evaluate import FORMAT, Evaluation
 from sentinel_sql.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.whole_file import OccupiedError, check_replaceable, whole_folder, write_whole
 
 DOCUMENT, SCORES = "evaluation.json", "scores.npz"
 VIEWS: Final = "views.jsonl"
-PARTS = (SCORES, VIEWS, f"{tables.FOLDER}/*.csv", f"{tables.FOLDER}/*.parquet")
+PARTS = (
+    *(SCORES, VIEWS, f"{tables.FOLDER}/{SOURCES}"),
+    *(f"{tables.FOLDER}/*{ending}" for ending in tables.ENDINGS),
+)
 """All that an evaluation's folder is made of; one that holds more is never replaced."""
 _CALIBRATION, _FACTS = "calibration/", "facts/"
 _AGAIN = "make it again with `sentinel evaluate … --out FOLDER`"
@@ -46,8 +51,21 @@ class StoredEvaluation:
     evidence: Evidence
 
 
-def save(evaluation: Evaluation, folder: str | Path) -> None:
+def save(
+    evaluation: Evaluation, folder: str | Path, *, source: Source | None = None
+) -> dict[str, str]:
     """Write an evaluation; the folder appears whole or not at all, an older one is replaced.
+
+    Tables that other commands added to the older one stay if they were made of the very same
+    files.
+
+    Args:
+        evaluation: what was found.
+        folder: where.
+        source: the files that it was made of, None where nobody knows.
+
+    Returns:
+        The tables that didn't stay, each with the command that had made it, or an empty text.
 
     Raises:
         InputError: the folder holds anything else than an evaluation, or can't be written.
@@ -60,9 +78,11 @@ def save(evaluation: Evaluation, folder: str | Path) -> None:
         whole_folder(folder, known_by=DOCUMENT, parts=PARTS, kind="evaluation") as draft,
     ):
         write_whole(draft / SCORES, columns)
-        tables.write(draft, evaluation.exhibits)
+        tables.write(draft, evaluation.exhibits, source=source)
+        gone = carry_over(folder, draft, source=source)
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         write_whole(draft / DOCUMENT, text + "\n")
+    return gone
 
 
 def check_place(folder: str | Path) -> None:

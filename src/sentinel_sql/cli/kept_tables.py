@@ -1,0 +1,41 @@
+"""Tables that a verb keeps in a folder, and what is told of those that had to go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sentinel_sql.cli.output import say
+
+if TYPE_CHECKING:
+    from sentinel_sql.evaluation.exhibit import Exhibit
+    from sentinel_sql.evaluation.sources import Source
+
+
+def check_place(out: Path | None, source: Source) -> None:
+    """Refuse a place where tables can't be kept before the work, not after it."""
+    from sentinel_sql.evaluation.tables import check_place
+
+    if out is not None:
+        check_place(out, source=source)
+
+
+def keep(out: Path | None, exhibits: Mapping[str, Exhibit[Any]], source: Source) -> None:
+    """Write the tables where that was asked for."""
+    from sentinel_sql.evaluation.tables import write
+
+    if out is not None:
+        say_gone(out, write(out, exhibits, source=source))
+
+
+def say_gone(out: Path, gone: Mapping[str, str]) -> None:
+    """Tell of tables that were removed from a folder, by the commands that had made them."""
+    if not gone:
+        return
+    commands = sorted({f"`{command} … --out {out}`" for command in gone.values() if command})
+    again = f": make them again with {' and '.join(commands)}" if commands else ""
+    say(
+        f"sentinel: {out} no longer holds {', '.join(gone)}, for they aren't known to be of this "
+        f"store, these pools and these labels{again}"
+    )
