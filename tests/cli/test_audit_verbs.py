@@ -97,7 +97,7 @@ def test_judges_are_compared(
     call = sentinel("audit", "disagreement", fitted.labels, strict_v1, "--json")
     assert call.code == 0, call.err
     assert call.document["judges"] == [
-        *("strict/ehrsql-2024", "rules/ehrsql-2024", "strict/ehrsql-v1", "rules/ehrsql-v1"),
+        *("strict/sentinel-1", "rules/sentinel-1", "strict/ehrsql-v1", "rules/ehrsql-v1"),
     ]
     rows = call.document["exhibits"]["disagreement"]["rows"]
     assert len(rows) == 6

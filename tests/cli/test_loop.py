@@ -57,6 +57,20 @@ def test_answers_are_judged_at_the_clock_of_their_runs(
     assert header["clock"] == CLOCK
 
 
+@pytest.mark.parametrize(
+    ("name", "mode"), [("tiny", "sentinel-1"), ("Mimic_IV", "ehrsql-2024"), ("eicu", "ehrsql-v1")]
+)
+def test_answers_are_compared_as_their_data_set_does_and_else_by_ours(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path, name: str, mode: str
+) -> None:
+    database, labels = tmp_path / f"{name}.sqlite", tmp_path / "labels.jsonl"
+    database.write_bytes(Path(fitted.database).read_bytes())
+    words = (fitted.store, "--questions", fitted.questions, "--database", database)
+    call = sentinel("label", *words, "--out", labels, "--json")
+    assert (call.code, call.document["mode"]) == (0, mode), call.err
+    assert json.loads(labels.read_text().splitlines()[0])["mode"] == mode
+
+
 def test_a_database_of_another_schema_is_refused_and_another_name_is_told(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:

@@ -4,13 +4,17 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sentinel_sql.database.clock import KNOWN_CLOCKS
+from sentinel_sql.database.equivalence import MODES
 from sentinel_sql.database.executor import ExecutionResult, Limits
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.errors import InputError, LabelsError
+from sentinel_sql.labels.strict import OFFICIAL_MODES, mode_of
 from sentinel_sql.pipeline.check import check_questions
 from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.questions.read import read_questions
@@ -212,3 +216,15 @@ def test_every_gold_of_the_valid_split_gives_the_shipped_answer(
     report = check_questions(questions, mimic, "ehrsql-2024")
     assert (report.answerable, report.matched, report.errors) == (931, 931, 0)
     assert (report.unanswerable, report.mismatched, report.uncompared, report.cut) == (232, 0, 0, 0)
+
+
+def test_the_mode_is_that_of_the_data_set_by_the_questions_own_database() -> None:
+    assert set(OFFICIAL_MODES) < set(KNOWN_CLOCKS)
+    assert set(OFFICIAL_MODES.values()) < set(MODES)
+    assert mode_of([COUNT, WHICH], "ward") == mode_of([], "ward") == "sentinel-1"
+    assert mode_of([COUNT], "mimic_iv") == "ehrsql-2024"
+    named = {name: replace(COUNT, database=name) for name in ("eicu", "mimic_iii", "mine")}
+    assert mode_of([named["eicu"], named["mimic_iii"]], "ward") == "ehrsql-v1"
+    assert mode_of([named["mine"]], "mimic_iv") == "sentinel-1"
+    with pytest.raises(InputError, match="choose one with --mode"):
+        mode_of([COUNT, named["mine"]], "mimic_iv")

@@ -45,7 +45,7 @@ def hospital(
         f"    --database {made.database} \\\n"
         f"    --notes {made.notes} --examples {made.examples} \\\n"
         f"    --base-url URL --model NAME --store runs/mine\n"
-        f"and label the runs with --mode sentinel-1, or see all of it by\n"
+        f"and label the runs with `sentinel label`, or see all of it by\n"
         f"  sentinel demo --runs runs/mine"
     )
     emit(document, as_json=as_json, tables=lambda: [facts("Hospital", document), Text(following)])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.options import DatabasePath, Mode, QuestionFiles, Store
+from sentinel_sql.cli.options import DatabasePath, QuestionFiles, Store
 from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, progress, say
 
 if TYPE_CHECKING:
@@ -47,7 +47,13 @@ def label(
             "would also accept. llm: strict, and what a language model accepts."
         ),
     ] = Judge.rules,
-    mode: Mode = "ehrsql-2024",
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            help="How two answers are compared: ehrsql-2024, ehrsql-v1 or sentinel-1.  [the data "
+            "set's own for EHRSQL over mimic_iv, mimic_iii and eicu, else sentinel-1]"
+        ),
+    ] = None,
     clock: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="The database's own current time.  [that of the runs]"),
@@ -93,6 +99,7 @@ def label(
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.errors import InputError
     from sentinel_sql.labels.file import check_place, write_labels
+    from sentinel_sql.labels.strict import mode_of
     from sentinel_sql.pipeline.label import label_runs
     from sentinel_sql.pipeline.llm_label import prepare
     from sentinel_sql.questions.read import read_questions
@@ -117,6 +124,7 @@ def label(
         clock = clocks.pop()  # an answer is judged at the time at which it was given
     with SqliteDatabase.open(database, clock=clock) as opened, progress("runs") as advance:
         check_database(opened, store, runs)
+        mode = mode_of(asked, opened.name) if mode is None else mode
         if endpoint is not None:
             prepared = prepare(runs, asked, opened, mode, rows=rows, on_progress=advance)
         else:

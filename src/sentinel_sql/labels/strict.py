@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from sentinel_sql.database.equivalence import MODES, Equivalence
 from sentinel_sql.database.executor import ExecutionResult
 from sentinel_sql.errors import InputError
 from sentinel_sql.labels.asked import asks_order, select_form
+from sentinel_sql.questions.record import Question
+
+OFFICIAL_MODES: Mapping[str, str] = {
+    "mimic_iii": "ehrsql-v1",
+    "eicu": "ehrsql-v1",
+    "mimic_iv": "ehrsql-2024",
+}
+"""Modes of the data sets over these databases; an official mode is right for its data set alone, as
+it reads `now` as that data set's date and forgives what its scorer forgave."""
+
+OTHERS_MODE = "sentinel-1"
 
 
 def mode_named(name: str) -> Equivalence:
@@ -17,6 +30,26 @@ def mode_named(name: str) -> Equivalence:
     if name not in MODES:
         raise InputError(f"there is no equivalence mode {name!r}: choose one of {', '.join(MODES)}")
     return MODES[name]
+
+
+def mode_of(questions: Iterable[Question], database: str) -> str:
+    """Return the mode of the data set that questions are of, or ours where they are of none.
+
+    Args:
+        questions: each of its own `database`, told by name.
+        database: name of the database of questions that don't name one.
+
+    Raises:
+        InputError: they are of data sets with different modes.
+    """
+    names = {(question.database or database).lower() for question in questions}
+    modes = {OFFICIAL_MODES.get(name, OTHERS_MODE) for name in names} or {OTHERS_MODE}
+    if len(modes) > 1:
+        raise InputError(
+            f"the questions are of {', '.join(sorted(names))}, whose answers are compared by "
+            f"{' and '.join(sorted(modes))}: choose one with --mode, or label them apart"
+        )
+    return modes.pop()
 
 
 def strict_match(
