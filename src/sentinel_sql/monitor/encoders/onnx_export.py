@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.encoders.attention import prepare
 from sentinel_sql.monitor.encoders.extras import FITTING, imported, torch
 from sentinel_sql.monitor.encoders.onnx_run import INPUT, OUTPUT
 from sentinel_sql.monitor.encoders.run import (
@@ -47,9 +48,10 @@ def export(source: Path, target: Path, *, runtime: Runtime, output: Output, limi
     """
     imported("onnx", FITTING)
     load = load_classifier if output == "logits" else load_frozen
-    # Written out in its parts: the fused kind of torch becomes a graph that selects and looks
-    # for NaN in every layer, which takes as long as all its products.
+    # Families that `prepare` doesn't know are written out in parts: torch's fused attention becomes
+    # a graph that selects and looks for NaN in every layer, which takes as long as all its products.
     model = load(source, attention="eager").eval()
+    prepare(model)
     if sum(weight.numel() for weight in model.parameters()) * 4 > LARGEST:
         raise InputError(
             f"the encoder in {source} is too large for an ONNX graph (2 GB): serve it by torch"
