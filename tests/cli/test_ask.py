@@ -14,7 +14,7 @@ from sentinel_sql.pipeline.demo import existing
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
-from sentinel_sql.testing import ScriptedEndpoint
+from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories
 
 
@@ -102,6 +102,11 @@ def test_a_users_own_database_takes_the_users_own_bundle(
         )
         call = sentinel(*ask, "--monitor", fitted.monitor)
         bare = sentinel(*ask)
+        later = sentinel(*ask[:-1], "--monitor", fitted.monitor, "--clock", "2101-01-01 00:00:00")
+    assert (later.code, "leave --clock out" in later.out) == (0, True)
+    assert CLOCK in later.out
+    assert "2101-01-01 00:00:00" in later.out
+    assert f"now is {CLOCK} for this database" in call.err
     assert call.code == 0, call.err
     assert call.document["answer"]["status"] == "judged"
     if call.document["answer"]["delivered"]:

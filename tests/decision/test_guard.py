@@ -304,14 +304,46 @@ def test_a_monitor_of_another_world_judges_nothing(
         assert session.stops
     assert session.answer is not None
     assert (session.answer.decision, session.answer.reason) == ("refuse", reason)
+    assert isinstance(session.fault, BundleError)
+    assert "the monitor was fitted on" in str(session.fault)
     own = {"agent": monitor.agent, "schema": header().schema, "clock": CLOCK}
     with lenient(monitor, **own).session(ASKED) as session:
         assert session.verdict.status == "judged"
 
 
+def test_what_the_prompt_states_is_named_and_not_the_agent_whose_prompt_differs_by_it(
+    monitor: Monitor,
+) -> None:
+    guard = lenient(monitor, agent="another", clock="2105-12-31 23:59:00")
+    assert guard.misfit is not None
+    assert guard.misfit.reason == "other-clock"
+    guard = lenient(monitor, agent="another", schema=Schema(tables={"other": {}}))
+    assert guard.misfit is not None
+    assert guard.misfit.reason == "other-schema"
+
+
 def test_a_question_asked_at_another_clock_is_not_judged(monitor: Monitor) -> None:
     with lenient(monitor).session(ASKED, clock="1999-01-01 00:00:00") as session:
         assert session.verdict.reason == "other-clock"
+        told = str(session.fault)
+    assert "1999-01-01 00:00:00" in told
+    assert CLOCK in told
+    assert "leave the clock out" in told
+
+
+def test_a_database_that_goes_by_the_machines_time_is_judged_whenever_it_is_asked(
+    monitor: Monitor, tmp_path: Path
+) -> None:
+    path = tiny_database(tmp_path / "mine.sqlite")
+    with SqliteDatabase.open(path) as then:  # when the runs were collected
+        its = replace(monitor, estimators=replace(monitor.estimators, clock="2001-02-03 04:05:06"))
+        assert then.clock != its.estimators.clock
+        own = {"agent": monitor.agent, "schema": header().schema}
+        with lenient(its, **own).session(ASKED) as session:
+            result = then.execute("SELECT date('now')")
+            session.observe(sql="SELECT date('now')", result=result)
+            assert session.close(final_sql="SELECT 1", result=[(1,)]).status == "judged"
+            assert session.fault is None
 
 
 def reading(monitor: Monitor, feature: str) -> Monitor:

@@ -177,6 +177,7 @@ class _Place:
 def _place(
     database: Path | None, monitor: Path | None, *, folder: Path, clock: str | None
 ) -> Iterator[_Place]:
+    from sentinel_sql.database.clock import KNOWN_CLOCKS
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
     from sentinel_sql.hospital.folder import HospitalFolder
@@ -185,6 +186,8 @@ def _place(
     if database is not None and monitor is not None:
         if clock is None:
             clock = load(monitor).estimators.clock  # the time at which its runs were made
+            if database.stem.lower() not in KNOWN_CLOCKS:
+                say(f"sentinel: now is {clock} for this database, as it was for the monitor's runs")
         with SqliteDatabase.open(database, clock=clock) as opened:
             yield _Place(database=opened, file=database, monitor=monitor)
         return
@@ -262,6 +265,8 @@ def _asked(
         "database": database.name,
         "agent": agent.info.fingerprint,
         "monitor_agent": guard.monitor.agent,
+        "clock": database.clock,
+        "monitor_clock": guard.monitor.estimators.clock,
         "stakes": stakes,
         "states": [state.to_json() for state in states],
         "answer": answer_json(answer),

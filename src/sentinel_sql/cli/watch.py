@@ -103,7 +103,7 @@ _SAID = {
 _WHY = {
     "other-agent": "The monitor was fitted on another agent's runs, so it can't judge this one.",
     "other-schema": "The monitor was fitted on a database with another schema.",
-    "other-clock": "The monitor was fitted on a database with another current time.",
+    "other-clock": "The monitor was fitted at another time of the database: leave --clock out.",
     "missing-telemetry": "The monitor reads log-probabilities, and the endpoint gave none.",
     "missing-probes": "The monitor reads probes of the database, and no query was probed.",
     "monitor-error": "The monitor failed.",
@@ -124,6 +124,9 @@ def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
         if answer["reason"] == "other-agent":
             yield Text(f"  its agent: {_short(document['monitor_agent'])}", style="dim")
             yield Text(f"  this one:  {_short(document['agent'])}", style="dim")
+        if answer["reason"] == "other-clock":
+            yield Text(f"  its runs: {document['monitor_clock']}", style="dim")
+            yield Text(f"  this one: {document['clock']}", style="dim")
         if delivered:
             yield Text("NOT JUDGED; shown because of --on-unavailable deliver.", style="bold red")
         else:

@@ -18,13 +18,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from sentinel_sql.decision.policy import Policy, policy
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.thresholds import Thresholds
-from sentinel_sql.decision.verdict import OnUnavailable, Unavailable
+from sentinel_sql.decision.verdict import Misfit, OnUnavailable
 from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.schema import Schema
@@ -49,7 +49,7 @@ class Guard:
     early_stop: bool = False
     exact_bar: bool = False
     on_unavailable: OnUnavailable = "withhold"
-    misfit: Unavailable | None = None
+    misfit: Misfit | None = None
 
     @classmethod
     def load(
@@ -104,7 +104,8 @@ class Guard:
             on_unavailable: see the class.
             agent: who is guarded, as a record or its fingerprint; checked if given.
             schema: of the database in use; checked if given.
-            clock: of the database in use; checked if given.
+            clock: of the database in use, if it has one of its own; checked if given. Left out
+                where the database goes by the machine's time, which has gone on since the fit.
 
         Raises:
             BundleError: the monitor's thresholds or calibration columns are damaged.
@@ -132,7 +133,7 @@ class Guard:
         Args:
             question: in words, or a record.
             stakes: λ ≥ 0 of this run; None takes the guard's.
-            clock: the database's current time, where the question is in words.
+            clock: the database's current time, where the question is in words; as in `over`.
 
         Raises:
             InputError: stakes that make no sense.
@@ -203,13 +204,27 @@ def _misfit(
     agent: AgentInfo | str | None = None,
     schema: Schema | None = None,
     clock: str | None = None,
-) -> Literal["other-agent", "other-schema", "other-clock"] | None:
-    fingerprint = agent.fingerprint if isinstance(agent, AgentInfo) else agent
-    if fingerprint is not None and fingerprint != monitor.agent:
-        return "other-agent"
+) -> Misfit | None:
+    # An agent's prompt may state schema and clock: what it differs by is named, not that it does.
     theirs = monitor.estimators
     if None not in (schema, theirs.schema) and schema.sha256 != theirs.schema.sha256:  # type: ignore[union-attr]
-        return "other-schema"
+        return Misfit(
+            reason="other-schema",
+            words="the monitor was fitted on runs over a database of another schema: guard runs "
+            "over that one, or fit a monitor on runs over this one",
+        )
     if None not in (clock, theirs.clock) and clock != theirs.clock:
-        return "other-clock"
+        return Misfit(
+            reason="other-clock",
+            words=f"the monitor was fitted on runs at the database's time {theirs.clock}, and this "
+            f"one is at {clock}: open the database at that time, or, if it goes by the machine's "
+            "time, leave the clock out of what the guard is told",
+        )
+    fingerprint = agent.fingerprint if isinstance(agent, AgentInfo) else agent
+    if fingerprint is not None and fingerprint != monitor.agent:
+        return Misfit(
+            reason="other-agent",
+            words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this one is "
+            f"[{fingerprint}]: guard that agent, or fit a monitor on this one's runs",
+        )
     return None

@@ -12,8 +12,15 @@ from pydantic import ValidationError
 
 from sentinel_sql.decision.observing import observed
 from sentinel_sql.decision.policy import Ending, Kind, Policy
-from sentinel_sql.decision.verdict import Answer, GuardReason, OnUnavailable, Unavailable, Verdict
-from sentinel_sql.errors import InputError
+from sentinel_sql.decision.verdict import (
+    Answer,
+    GuardReason,
+    Misfit,
+    OnUnavailable,
+    Unavailable,
+    Verdict,
+)
+from sentinel_sql.errors import BundleError, InputError
 from sentinel_sql.monitor.session import Assessment, Monitor, MonitorSession
 from sentinel_sql.trajectory.record import (
     Action,
@@ -32,7 +39,8 @@ class GuardSession:
 
     Attributes:
         question: as it was put to the agent.
-        fault: what the monitor raised, where it couldn't judge; never logged, never shown.
+        fault: why the monitor couldn't judge: what it raised, which is never logged and never
+            shown, or a `BundleError` that says what of the run doesn't fit it.
     """
 
     def __init__(
@@ -42,13 +50,13 @@ class GuardSession:
         policy: Policy,
         question: AskedQuestion,
         on_unavailable: OnUnavailable,
-        misfit: Unavailable | None,
+        misfit: Misfit | None,
     ) -> None:
         self.question = question
         self._monitor = monitor
         self._policy = policy
         self._on_unavailable = on_unavailable
-        self._unavailable = misfit
+        self._unavailable: Unavailable | None = misfit.reason if misfit else None
         self._lock = threading.Lock()
         self._steps = 0
         self._seconds = 0.0
@@ -56,7 +64,7 @@ class GuardSession:
         self._probed = False
         self._final_sql: str | None = None
         self._answer: Answer | None = None
-        self.fault: Exception | None = None
+        self.fault: Exception | None = BundleError(misfit.words) if misfit else None
         self._run: MonitorSession | None = None
         self._verdict = self._judged(None, over=False)
 

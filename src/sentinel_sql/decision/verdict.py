@@ -20,6 +20,15 @@ Unavailable = Literal[
 ]
 """Why the monitor can't judge."""
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Misfit:
+    """Why a monitor can't judge a run at all: as a code, and in words that say what to do."""
+
+    reason: Literal["other-agent", "other-schema", "other-clock"]
+    words: str
+
+
 GuardReason = Reason | Unavailable | Literal["not-executed"]
 """Why a guard decided; `not-executed`: the final SQL gave no result, so there is no answer."""
 
