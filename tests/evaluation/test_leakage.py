@@ -197,3 +197,23 @@ def test_nothing_of_a_run_is_in_the_tables(found: Battery, tmp_path: Path) -> No
     text = json.dumps([exhibit.to_json() for exhibit in found.exhibits.values()])
     runs, _, _ = small()
     assert not any(run.question.text in text for run in runs)
+
+
+def test_progress_is_told_at_every_shuffle_and_ends_whole() -> None:
+    told: list[tuple[int, int]] = []
+    made = battery(60, head="ngrams", on_progress=lambda done, total: told.append((done, total)))
+    done, totals = zip(*told, strict=True)
+    controls = made.exhibits["leakage_controls"].rows
+    assert {row.reader for row in controls} > {"the ngrams head's own training"}
+    assert set(totals) == {done[-1]}
+    assert list(done) == sorted(set(done))
+    assert len(done) >= 20 * sum(row.holds is not None for row in controls)
+
+
+def test_progress_ends_whole_where_nothing_can_be_fitted() -> None:
+    told: list[tuple[int, int]] = []
+    runs, pools, labels = small(12)
+    leakage_battery(
+        runs, pools, labels, header(), head="ngrams", on_progress=lambda *now: told.append(now)
+    )
+    assert told[-1][0] == told[-1][1] >= 180

@@ -116,6 +116,7 @@ def shuffled_control(
     *,
     permutations: int,
     seed: int,
+    on_shuffle: Callable[[], None] = lambda: None,
 ) -> ControlRow:
     """Fit a reader on shuffled labels and see whether it ranks them better than chance.
 
@@ -129,6 +130,7 @@ def shuffled_control(
             can't be fitted on this task.
         permutations: at least `FEWEST_PERMUTATIONS`.
         seed: of the shuffles.
+        on_shuffle: called after each.
     """
     where = np.flatnonzero(task.where)
     if refit is None:
@@ -141,6 +143,7 @@ def shuffled_control(
         value = auroc(shuffled[where], refit(shuffled)[where])
         if value is not None:
             found.append(value)
+        on_shuffle()
     if not found:
         return ControlRow(task=task.name, reader=reader, permutations=0, auroc=None, holds=None)
     low, high = np.percentile(found, LEVEL)

@@ -7,7 +7,7 @@ are compared, so that nothing of that pool is spent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -84,7 +84,7 @@ def leakage_battery(
             is as many cross-fits as permutations, for each task.
         permutations: of the labels, in each control; at least 20.
         seed: of folds, readers and shuffles.
-        on_progress: told (steps done, steps in all).
+        on_progress: told (fits done, fits in all); each shuffle of the labels is one.
 
     Raises:
         InputError: an unknown head, or too few permutations.
@@ -117,16 +117,24 @@ def leakage_battery(
         "question's words (TF-IDF)": [run.question.text for run in runs],
         "transcript's words (TF-IDF)": read.transcripts,
     }
-    total = len(tasks) * (2 * len(texts) + (1 if head is None else 2))
+    trained = len(texts) + (head is not None)
+    total = len(tasks) * (len(texts) + trained * permutations)
     done = 0
     readers: list[ReaderRow] = []
     controls: list[ControlRow] = []
     inputs: list[ReadRun] = []
 
-    def step() -> None:
+    def step(fits: int = 1) -> None:
         nonlocal done
-        done += 1
+        done += fits
         on_progress(done, total)
+
+    def control(task: Task, name: str, refit: Callable[[Bools], Floats] | None) -> ControlRow:
+        if refit is None:
+            step(permutations)
+        return shuffled_control(
+            task, name, refit, permutations=permutations, seed=seed, on_shuffle=step
+        )
 
     for task in tasks:
         split = folds if _both_classes(task) else None
@@ -135,39 +143,21 @@ def leakage_battery(
             score = reader.scores(task.target) if reader else None
             readers.append(reader_row(task, name, score, resampling, trained=True))
             step()
-            controls.append(
-                shuffled_control(
-                    task,
-                    name,
-                    reader.scores if reader else None,
-                    permutations=permutations,
-                    seed=seed,
-                )
-            )
-            step()
+            controls.append(control(task, name, reader.scores if reader else None))
         readers += [
             reader_row(task, name, score, resampling, trained=False)
             for name, score in read.signals(task).items()
         ]
-        step()
         if head is None:
             continue
         kind = HEADS[head]
         if split is not None and not inputs:
             keys = keys_of(header.schema if header.schema.tables else None)
             inputs = [read_run(run, head=kind, keys=keys, clock=header.clock) for run in runs]
-        controls.append(
-            shuffled_control(
-                task,
-                f"the {head} head's own training",
-                None
-                if split is None
-                else _head_loop(kind, inputs, task, read.templates, split, seed),
-                permutations=permutations,
-                seed=seed,
-            )
+        loop = (
+            None if split is None else _head_loop(kind, inputs, task, read.templates, split, seed)
         )
-        step()
+        controls.append(control(task, f"the {head} head's own training", loop))
     copied = (
         *(
             ()
@@ -349,18 +339,19 @@ def _head_loop(
     seed: int,
 ) -> Callable[[Bools], Floats]:
     """Return the fit of a head as `pipeline.fit` cross-fits it, from labels to terminal scores."""
-    last = np.cumsum([len(run.scoring) for run in inputs]) - 1
+    # Only how a run ended is ranked: its other prefixes are trained on, and needn't be scored.
+    ended = [replace(run, scoring=run.scoring[-1:]) for run in inputs]
 
     def refit(target: Bools) -> Floats:
         (scores,) = crossfit.out_of_fold(
             kind,
-            inputs,
+            ended,
             (Learned(targets=target, trained_on=task.where),),
             templates=templates,
             folds=folds,
             seed=seed,
         )
-        return np.asarray(scores[last])
+        return scores
 
     return refit
 
