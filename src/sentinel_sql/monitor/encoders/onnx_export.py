@@ -49,7 +49,7 @@ def export(source: Path, target: Path, *, runtime: Runtime, output: Output, limi
     imported("onnx", FITTING)
     load = load_classifier if output == "logits" else load_frozen
     # Families that `prepare` doesn't know are written out in parts: torch's fused attention becomes
-    # a graph that selects and looks for NaN in every layer, which takes as long as all its products.
+    # one that selects and looks for NaN in every layer, which takes as long as all its products.
     model = load(source, attention="eager").eval()
     prepare(model)
     if sum(weight.numel() for weight in model.parameters()) * 4 > LARGEST:
