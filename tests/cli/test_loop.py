@@ -6,11 +6,14 @@ import json
 import sqlite3
 import stat
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from command_project import Project, Sentinel, made_up_questions, scripted_agent
+from sentinel_sql.cli.collect import _progress
+from sentinel_sql.pipeline.collect import Progress
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories
 
@@ -237,3 +240,15 @@ def _label_options(project: Project) -> tuple[str, ...]:
         *("--questions", project.questions, "--database", project.database),
         *("--clock", CLOCK),
     )
+
+
+def test_a_collection_without_a_terminal_tells_its_last_line_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ended = Progress(total=2, done=2, failed=0, seconds=1.0)
+    with _progress() as advance:
+        for now in (replace(ended, done=1), ended, ended, ended):  # the workers may be ahead
+            advance(now)
+    assert capsys.readouterr().err.splitlines() == [
+        "2 of 2 recorded, 120.0 a minute, 0 min left, 0 failed"
+    ]

@@ -232,7 +232,7 @@ def leakage(
     source = Source.of("sentinel audit leakage", store=store, pools=pools, labels=[labels])
     check_place(out, source)
     header, labelled = read_labels(labels)
-    with progress("controls") as advance:
+    with progress("fits") as advance:
         made = leakage_battery(
             read_trajectories(store),
             Pools.read(pools),

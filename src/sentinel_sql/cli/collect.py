@@ -139,10 +139,10 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
 
     console = terminal(stderr=True)
     with Live(console=console, transient=True, auto_refresh=False) as live:
-        told = 0.0
+        told, ended = 0.0, False
 
         def advance(now: Progress) -> None:
-            nonlocal told
+            nonlocal told, ended
             left = "?" if now.seconds_left is None else f"{now.seconds_left / 60:.0f} min"
             line = (
                 f"{now.done} of {now.total} recorded, {now.rate * 60:.1f} a minute, {left} left, "
@@ -154,8 +154,10 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
                     ProgressBar(total=now.total, completed=now.done + now.failed, width=20), line
                 )
                 live.update(row, refresh=True)
-            elif now.seconds - told >= SECONDS_BETWEEN_LINES or now.done + now.failed == now.total:
-                told = now.seconds
+                return
+            last = now.done + now.failed == now.total and not ended  # workers may be ahead of us
+            if last or now.seconds - told >= SECONDS_BETWEEN_LINES:
+                told, ended = now.seconds, ended or last
                 say(line)
 
         yield advance
