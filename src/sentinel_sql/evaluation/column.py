@@ -38,11 +38,12 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class FlatColumn:
-    """One column as a table on disk has it."""
+    """One column as a table on disk has it; `optional` where a cell may be empty."""
 
     name: str
     kind: Kind
     column: Column
+    optional: bool = False
 
 
 def columns_of(row: type) -> tuple[FlatColumn, ...]:
@@ -74,10 +75,12 @@ def cells_of(row: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _flat(row: Any, *, prefix: str) -> Iterator[FlatColumn]:
+def _flat(row: Any, *, prefix: str, optional: bool = False) -> Iterator[FlatColumn]:
+    empty = _may_be_none(row)
     for name, base, column in _described(row):
+        free = optional or name in empty
         if base is Interval:
-            yield FlatColumn(name=prefix + name, kind="number", column=column)
+            yield FlatColumn(name=prefix + name, kind="number", column=column, optional=free)
             for end, side in (("low", "lower"), ("high", "upper")):
                 yield FlatColumn(
                     name=f"{prefix}{name}_{end}",
@@ -85,11 +88,12 @@ def _flat(row: Any, *, prefix: str) -> Iterator[FlatColumn]:
                     column=replace(
                         column, meaning=f"{side} end of the 95 % interval of {prefix}{name}"
                     ),
+                    optional=free,
                 )
         elif is_dataclass(base):
-            yield from _flat(base, prefix=f"{prefix}{name}_")
+            yield from _flat(base, prefix=f"{prefix}{name}_", optional=free)
         elif base in _KINDS:
-            yield FlatColumn(name=prefix + name, kind=_KINDS[base], column=column)
+            yield FlatColumn(name=prefix + name, kind=_KINDS[base], column=column, optional=free)
         else:
             raise TypeError(f"{row.__name__}.{name} is of a type that no cell can hold")
 
@@ -106,6 +110,10 @@ def _described(row: type) -> Iterator[tuple[str, Any, Column]]:
         if column is None and not (is_dataclass(base) and base is not Interval):
             raise TypeError(f"{row.__name__}.{field.name} has no Column that says what it means")
         yield field.name, base, column or Column("")
+
+
+def _may_be_none(row: Any) -> set[str]:
+    return {name for name, hint in get_type_hints(row).items() if NoneType in get_args(hint)}
 
 
 def _without_none(hint: Any) -> Any:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,6 +196,8 @@ def read_index(folder: Path) -> tuple[list[ContentsRow], list[DictionaryRow]]:
         made.append([row(**cells) for cells in _read_csv(path, kinds)])
     contents, dictionary = made
     known = {entry.table for entry in contents}
+    if not all(re.fullmatch(r"\w+", name or "") for name in known):  # they name files
+        raise _damaged(folder / FOLDER / f"{CONTENTS}.csv")
     if any(x.table not in known or x.type not in get_args(Kind) for x in dictionary):
         raise _damaged(folder / FOLDER / f"{DICTIONARY}.csv")
     return contents, dictionary
@@ -304,7 +307,12 @@ def _value(cell: str, kind: Kind) -> Cell:
         return {"true": True, "false": False}[cell]
     if kind == "integer":
         return int(cell)
-    return float(cell) if kind == "number" else cell
+    if kind == "text":
+        return cell
+    number = float(cell)
+    if not math.isfinite(number):
+        raise ValueError("no table is written with such a number")
+    return number
 
 
 def _damaged(path: Path) -> InputError:

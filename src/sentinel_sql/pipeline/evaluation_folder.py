@@ -29,6 +29,7 @@ from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.evaluation.sources import SOURCES, Source
 from sentinel_sql.pipeline.evaluate import FORMAT, Evaluation
+from sentinel_sql.pipeline.evaluation_document import Document, require
 from sentinel_sql.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.whole_file import OccupiedError, check_replaceable, whole_folder, write_whole
 
@@ -105,6 +106,10 @@ def read(folder: str | Path) -> StoredEvaluation:
     document = read_document(
         folder / DOCUMENT, kind="evaluation", stated=FORMAT, again=_AGAIN, refusal=InputError
     )
+    try:
+        require(Document, document)
+    except ValueError as error:
+        raise InputError(f"{folder / DOCUMENT} is damaged at {error}: {_AGAIN}") from error
     try:
         data = (folder / SCORES).read_bytes()
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +11,10 @@ from typing import Any, Final
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation import tables as disk
 from sentinel_sql.evaluation.tables import Table
+from sentinel_sql.pipeline.evaluation_document import Document, View, loaded, require
 from sentinel_sql.pipeline.evaluation_folder import VIEWS
 from sentinel_sql.pipeline.views import FORMAT as VIEW_FORMAT
+from sentinel_sql.report.read_tables import required
 
 DOCUMENT: Final = "evaluation.json"
 
@@ -79,7 +80,7 @@ def read_agents(folders: Iterable[Path]) -> tuple[ReportedAgent, ...]:
                 name=name,
                 slug=_slug(name, len(agents)),
                 document=document,
-                tables=disk.read(folder),
+                tables=required(disk.read(folder), folder),
                 has_views=(folder / VIEWS).exists(),
             )
         )
@@ -110,9 +111,10 @@ def read_views(agent: ReportedAgent, *, most: int, size: int) -> list[dict[str, 
                 size -= len(line.encode()) + 5 * sum(line.count(mark) for mark in "<>&")
                 if len(views) == most or size < 0:
                     break
-                view = json.loads(line)
+                view = loaded(line)
                 if view["format"] != VIEW_FORMAT:
                     raise ValueError("another format")
+                require(View, view)
                 views.append(view)
     except OSError as error:
         raise InputError(f"{path} can't be read ({error.strerror}): check its rights") from error
@@ -126,11 +128,10 @@ def read_views(agent: ReportedAgent, *, most: int, size: int) -> list[dict[str, 
 def _document(folder: Path) -> Mapping[str, Any]:
     path = folder / DOCUMENT
     try:
-        document = json.loads(path.read_bytes())
+        document = loaded(path.read_bytes())
         if not str(document["format"]).startswith("sentinel-evaluation/"):
             raise ValueError("another format")
-        for key in ("counts", "gaps", "thresholds", "monitor", "options", "bootstrap"):
-            _ = document[key]
+        require(Document, document)
     except OSError as error:
         raise InputError(
             f"{folder} holds no evaluation ({path.name}: {error.strerror}): make one with "

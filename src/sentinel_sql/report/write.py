@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation.tables import FOLDER as TABLES
+from sentinel_sql.evaluation import tables as disk
+from sentinel_sql.evaluation.sources import SOURCES
 from sentinel_sql.report.across import FOLDER, agents_figure, write_across
 from sentinel_sql.report.agents import ReportedAgent, read_agents, read_views
 from sentinel_sql.report.drawing import Drawn
@@ -65,12 +65,13 @@ def write_report(
         MissingExtraError: matplotlib or Jinja2 isn't installed.
     """
     agents = read_agents(folders)
+    _keep_apart(agents, out)
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         (out / "figures").mkdir(exist_ok=True)
         figures = _figures(agents, out / "figures", on_progress)
         for agent in agents:
-            _copy(agent.folder / TABLES, out / agent.slug / TABLES)
+            _copy(agent, out / agent.slug)
         side_by_side, apart = write_across(agents, out)
         overview = agents_figure(side_by_side)
         if overview is not None:
@@ -125,11 +126,38 @@ def save(figure: Drawn, path: Path) -> None:
     write_whole(path.with_name(f"{path.name}.png"), figure.png)
 
 
-def _copy(tables: Path, target: Path) -> None:
-    if target.exists():
-        shutil.rmtree(target)
-    target.parent.mkdir(exist_ok=True)
-    shutil.copytree(tables, target)
+def _keep_apart(agents: Sequence[ReportedAgent], out: Path) -> None:
+    place = out.resolve()
+    for agent in agents:
+        folder = agent.folder.resolve()
+        if folder == place or folder in place.parents:
+            raise InputError(
+                f"the report can't be written to {out}, in the evaluation {agent.folder}, which is "
+                "never mixed with anything else: name another folder"
+            )
+
+
+def _copy(agent: ReportedAgent, target: Path) -> None:
+    """Copy an agent's tables, and nothing else that may lie beside them."""
+    place = target / disk.FOLDER
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in _older(target):
+        for ending in disk.ENDINGS:
+            (place / f"{name}{ending}").unlink(missing_ok=True)
+    names = [*(f"{name}.csv" for name in (disk.CONTENTS, disk.DICTIONARY)), SOURCES]
+    names += [f"{name}{ending}" for name in agent.tables for ending in disk.ENDINGS]
+    for name in names:
+        source = agent.folder / disk.FOLDER / name
+        if source.exists():
+            write_whole(place / name, source.read_bytes())
+
+
+def _older(target: Path) -> Sequence[str]:
+    """Return the tables of an older report; none where its index is gone or damaged."""
+    try:
+        return [entry.table for entry in disk.read_index(target)[0]]
+    except InputError:
+        return ()
 
 
 def _runs(agents: Sequence[ReportedAgent]) -> Runs:
