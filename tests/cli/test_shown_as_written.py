@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.report.tables import ladder
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.codec import encode
+from sentinel_sql.trajectory.record import Observation
 
 MARKUP = "[red]x[/]"
 
@@ -185,3 +187,30 @@ def test_labels_of_another_judge_or_mode_than_the_fit_s_are_noted(
     )] == [True, True]  # fmt: skip
     assert sentinel(*arguments, tmp_path / "other.jsonl").out.count("note: these labels") == 2
     assert sentinel(*arguments, fitted.labels, "--json").document["notes"] == []
+
+
+HOSTILE = "\x1b[2J\x1b]0;title\x07 \x9b31m \u202eabc\u202c\r\x08\x7f"
+
+
+def test_nothing_that_a_run_said_is_obeyed_by_the_terminal(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    bad = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+    place = tmp_path / "store"
+    place.mkdir()
+    seen = Observation(kind="rows", rows=1, columns=1, text=HOSTILE)
+    step = make_step(1, action="final_sql", sql=f"SELECT '{HOSTILE}'", observation=seen)
+    run = make_trajectory(f"id{HOSTILE}", f"how many {HOSTILE}?", steps=[step])
+    (place / "trajectories.jsonl").write_bytes(encode(run))
+    for call in (
+        ("show", place),
+        ("show", place, run.question.id, "--monitor", fitted.monitor, "--why"),
+        ("show", place, f"no{HOSTILE}", "--monitor", fitted.monitor),
+        ("show", place / HOSTILE.replace("/", ""), "x", "--monitor", fitted.monitor),
+    ):
+        told = sentinel(*call)
+        assert not re.search(bad, told.out + told.err), call
+        assert all(len(line) <= 80 for line in told.out.splitlines())
+    told = sentinel("show", place, "--json")
+    assert not re.search(bad, told.out)
+    assert told.document["runs"][0]["question"] == run.question.text

@@ -28,6 +28,7 @@ from sentinel_sql.cli import (
     rivals,
     show,
 )
+from sentinel_sql.cli.output import shown
 from sentinel_sql.errors import SentinelError
 
 EXIT_CODES = (
@@ -154,6 +155,6 @@ def _reader_left() -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    one_line = " ".join(message.split())
+    one_line = shown(" ".join(message.split()))
     sys.stderr.write(f"sentinel: {one_line}\n")
     return code

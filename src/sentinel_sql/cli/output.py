@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,7 +35,7 @@ def emit(
             text.encode(sys.stdout.encoding or "utf-8")
         except UnicodeEncodeError:
             text = json.dumps(document, indent=2, allow_nan=False)
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(_CONTROLS.sub(lambda it: f"\\u{ord(it[0]):04x}", text) + "\n")
         sys.stdout.flush()  # what can't be written shows now, while it can be told
         return
     console = terminal()
@@ -45,12 +46,33 @@ def emit(
 def terminal(*, stderr: bool = False) -> Console:
     """Open the terminal so that text is shown as it is written.
 
-    Questions, ids, agents and messages are data: `[red]` or `:smile:` in them is no markup. What
-    is to have a style is a `Text`.
+    Questions, ids, agents and messages are data: `[red]` or `:smile:` in them is no markup, and
+    what would clear the screen, name the window or turn the reading direction doesn't reach the
+    terminal. What is to have a style is a `Text`.
     """
-    from rich.console import Console
+    from rich import console as of_rich
+    from rich.segment import Segment
+
+    class Console(of_rich.Console):
+        # Here every text passes, after its width, to which such characters add nothing, is taken.
+        def render(
+            self, renderable: RenderableType, options: of_rich.ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            for part in super().render(renderable, options):
+                yield part if part.control else Segment(shown(part.text), part.style)
 
     return Console(stderr=stderr, markup=False, emoji=False)
+
+
+_CONTROLS = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+"""Characters that move a terminal's cursor or turn its reading direction; a line's end is none."""
+
+
+def shown(text: str) -> str:
+    """Return a text without the characters that a terminal obeys instead of showing them."""
+    return _CONTROLS.sub("", text)
 
 
 def facts(title: str, rows: Mapping[str, object]) -> RenderableType:
@@ -82,7 +104,7 @@ def _told(value: object) -> str:
 
 def say(text: str) -> None:
     """Tell people something beside the outcome, on stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(shown(text) + "\n")
 
 
 def fail_if_all_failed(what: str, *, done: int, failed: Mapping[str, int]) -> None:
