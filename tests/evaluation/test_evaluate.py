@@ -13,8 +13,10 @@ from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import early_stop
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
 from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.evaluation.options import Options, Prices
 from sentinel_sql.monitor.bundle import load, save
-from sentinel_sql.pipeline.evaluate import Evaluation, evaluate, spending_log
+from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
+from sentinel_sql.pipeline.spending import spending_log
 from sentinel_sql.questions.pools import make_pools
 from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import AgentInfo
@@ -77,17 +79,57 @@ def test_stakes_that_were_never_frozen_take_their_early_stop_from_the_calibratio
     assert [(p.stakes, p.early) for p in found.early_stops] == [(2.5, best.threshold)]
 
 
-def test_spending_is_counted_beside_the_bundle_and_outlives_a_new_fit(bundle: Path) -> None:
-    assert [judged(bundle=bundle).spent for _ in range(2)] == [1, 2]
+def test_spending_is_written_down_beside_the_bundle_and_outlives_a_new_fit(bundle: Path) -> None:
+    first = judged(bundle=bundle)
     log = spending_log(bundle)
     assert log.parent == bundle.parent
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
-    save(fitted()[0], bundle)
-    third = judged(bundle=bundle)
-    assert third.spent == 3
+    save(replace(fitted()[0], facts={**fitted()[0].facts, "seed": 43}), bundle)
+    assert (first.spent, judged(bundle=bundle).spent) == (1, 2)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [set(line) for line in lines] == [{"time", "pools", "runs", "monitor"}] * 3
-    assert {line["runs"] for line in lines} == {third.hashes["runs"]}
+    assert [set(line) for line in lines] == [
+        {"time", "pools", "runs", "monitor", "labels", "settings"}
+    ] * 2
+    assert {line["runs"] for line in lines} == {first.hashes["runs"]}
+
+
+def test_the_same_look_again_spends_nothing_more(bundle: Path) -> None:
+    assert [judged(bundle=bundle).spent for _ in range(3)] == [1, 1, 1]
+    save(fitted()[0], bundle)
+    assert judged(bundle=bundle).spent == 1
+    priced = Options(prices=Prices(prompt=1, completion=2))
+    assert judged(bundle=bundle, options=priced).spent == 1
+    assert judged(bundle=bundle, options=Options(), stakes=(9, 1, 4.0, 4)).spent == 1
+    assert len(spending_log(bundle).read_text().splitlines()) == 6
+
+
+def test_whatever_may_change_a_figure_is_another_look(bundle: Path) -> None:
+    _, runs, pools, labels = fitted()
+    held = [run.question.id for run in runs if pools.pool_of(run.question.id) == "heldout"]
+    answered = next(qid for qid in held if labels[qid].correct is not None)
+    turned = labels[answered].model_copy(update={"correct": not labels[answered].correct})
+    for count, how in enumerate(
+        [
+            {},
+            {"stakes": (1.0,)},
+            {"seed": 7},
+            {"options": Options(exact_bar=True)},
+            {"options": Options(reweight=0.2)},
+            {"labels": labels | {answered: turned}},
+            {"runs": [run for run in runs if run.question.id != held[0]]},
+        ],
+        1,
+    ):
+        assert judged(bundle=bundle, **how).spent == count
+    assert judged(bundle=bundle).spent == 7
+
+
+def test_lines_of_before_that_dont_tell_all_count_one_by_one(bundle: Path) -> None:
+    hashes = judged(bundle=bundle).hashes
+    old = {"time": "2026-11-01T00:00:00+00:00", **hashes}
+    other = old | {"pools": "another manifest"}
+    spending_log(bundle).write_text("".join(json.dumps(it) + "\n" for it in (old, old, other)))
+    assert [judged(bundle=bundle).spent for _ in range(2)] == [3, 3]
 
 
 def test_diagnostics_on_another_pool_spend_nothing(bundle: Path) -> None:

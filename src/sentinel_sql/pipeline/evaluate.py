@@ -1,17 +1,14 @@
 """Evaluating a frozen monitor: score one pool, replay every system, gather the exhibits.
 
 Evaluating on the held-out pool spends it, and is written down beside the bundle before any
-figure is shown. It may be spent again; the count stands in the result.
+figure is shown. It may be spent again; the count of distinct looks stands in the result.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +28,7 @@ from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import MANIFEST
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.scoring import prefix_scores
+from sentinel_sql.pipeline.spending import record_spending, settings_hash
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.questions.record import question_id_of
 from sentinel_sql.schema import Schema
@@ -54,8 +52,8 @@ class Evaluation:
         hashes: `pools`, `runs`, and `monitor` where it was read from a bundle.
         seed: of the bootstrap.
         notes: what a reader has to know of the labels; see `labels_notes`.
-        spent: how often this held-out pool was evaluated with monitors of this place, this
-            time included; None where nothing records it.
+        spent: in how many different ways (monitor, runs, labels, settings) this held-out pool was
+            evaluated with monitors of this place, this one included; None where nothing records it.
     """
 
     pool: PoolName
@@ -189,7 +187,14 @@ def evaluate(
     )
     spent = None
     if bundle is not None and pool == "heldout":
-        spent = record_spending(bundle, hashes)
+        spent = record_spending(
+            bundle,
+            hashes
+            | {
+                "labels": picked.labels_sha256.hexdigest(),
+                "settings": settings_hash(options, stakes, seed),
+            },
+        )
     return Evaluation(
         pool=pool,
         evidence=evidence,
@@ -247,46 +252,6 @@ def counts(scores: PrefixScores) -> dict[str, int]:
     }
 
 
-def spending_log(bundle: Path) -> Path:
-    """Return where the spending of a bundle's held-out pool is written down.
-
-    It lies beside the folder, not in it, so that fitting again doesn't wipe it out.
-    """
-    bundle = bundle.resolve()
-    return bundle.parent / f"{bundle.name}.spent.jsonl"
-
-
-def record_spending(bundle: Path, hashes: Mapping[str, str]) -> int:
-    """Append one line to the log, and return how often this held-out pool was spent by now.
-
-    Args:
-        bundle: the monitor's folder.
-        hashes: `pools`, `runs` and `monitor`.
-
-    Raises:
-        BundleError: the log is damaged or can't be written.
-    """
-    log = spending_log(bundle)
-    entry = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **hashes}
-    try:
-        handle = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "r+", encoding="utf-8") as file:
-            file.seek(0)
-            before = [json.loads(line) for line in file if line.strip()]
-            file.write(json.dumps(entry) + "\n")
-        return 1 + [past["pools"] for past in before].count(entry["pools"])
-    except OSError as error:
-        raise BundleError(
-            f"can't record in {log} that the held-out pool is spent ({error.strerror}): make "
-            "the folder writable, or evaluate another pool"
-        ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise BundleError(
-            f"{log} is damaged, so nobody can tell how often the held-out pool was spent: mend "
-            "it or move it away"
-        ) from error
-
-
 class _Picked:
     """The runs of one pool on their way to the scores, with what is noted as they pass."""
 
@@ -303,6 +268,7 @@ class _Picked:
         self.prompt_tokens: list[float | None] = []
         self._strict: list[bool | None] = []
         self.sha256 = hashlib.sha256()
+        self.labels_sha256 = hashlib.sha256()
 
     def runs(self, trajectories: Iterable[Trajectory]) -> Iterator[Trajectory]:
         seen: set[str] = set()
@@ -329,6 +295,7 @@ class _Picked:
                     "them with `sentinel probe`"
                 )
             self.sha256.update(encode(trajectory))
+            self.labels_sha256.update(label.model_dump_json().encode() + b"\n")
             self._strict.append(label.strict)
             self.prompt_tokens += [
                 0.0,

@@ -92,8 +92,8 @@ def _sure(agent: ReportedAgent) -> list[str]:
     spent = document.get("spent")
     if spent is not None and spent > 1:
         said.append(
-            f"This held-out pool was read {spent} times with monitors of this place: the more "
-            "often, the rosier the figures."
+            f"This held-out pool was evaluated in {spent:,} different ways with monitors of this "
+            "place: the more there are to choose from, the rosier the figures."
         )
     if any(document["gaps"].values()):
         told = ", ".join(f"{len(ids):,} {why}" for why, ids in document["gaps"].items() if ids)

@@ -69,7 +69,7 @@ def headline(evaluation: Json) -> RenderableType:
     spent = evaluation["spent"]
     if spent is not None:
         style = "dim" if spent == 1 else "yellow"
-        times = "once" if spent == 1 else f"{spent} times"
+        times = "once" if spent == 1 else f"{spent} times, each in another way"
         lines.append(Text(f"this monitor's held-out pool was spent {times}", style=style))
     return Group(*lines)
 
