@@ -124,7 +124,7 @@ def ask(
             document = known.replay(question or known.first(), console=console)
         emit(document, as_json=as_json, tables=list)
         return
-    if question is None:
+    if question is None or not question.strip():
         raise InputError('no question: give one in words, such as "how many patients are there?"')
     if database is not None and monitor is None:
         raise InputError(

@@ -157,4 +157,5 @@ def _closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
 
     yield Text(f"\nAll that was made is in {document['folder']}. Next:")
     for command in document["next"]:
-        yield Text(f"  {command}", overflow="fold")
+        # A command is there to be pasted, so a long path is never broken to the terminal's width.
+        yield Text(f"  {command}", no_wrap=True, overflow="ignore")

@@ -40,7 +40,8 @@ def emit(
         return
     console = terminal()
     for table in tables():
-        console.print(table)
+        # A text that may not be wrapped, such as a command to paste, runs over the terminal's edge.
+        console.print(table, soft_wrap=getattr(table, "no_wrap", None) is True)
 
 
 def terminal(*, stderr: bool = False) -> Console:

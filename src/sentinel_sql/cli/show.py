@@ -59,6 +59,12 @@ def show(
 ) -> None:
     """Show one recorded run with its confidences by step, and where the monitor would stop it."""
     if question_id is None:
+        if why or html or labels or monitor:
+            from sentinel_sql.errors import InputError
+
+            raise InputError(
+                f"which run? name its question's id; `sentinel show {store}` lists them"
+            )
         _list(store, as_json=as_json)
     elif monitor is None:
         from sentinel_sql.errors import InputError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from sentinel_sql.errors import DatabaseError
+from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.hospital.benchmark import benchmark_questions, build_hospital, write_questions
 from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
 from sentinel_sql.whole_file import write_whole
@@ -55,10 +55,18 @@ class HospitalFolder:
             size: How many questions, 10 to 10,000.
 
         Raises:
-            InputError: A number is out of its bounds, or above what the hospital can give.
+            InputError: A number is out of its bounds, or above what the hospital can give; a file
+                of the folder would be lost that belongs to no hospital.
             DatabaseError: The folder can't be written.
         """
         made = cls.at(folder)
+        if not made.database.exists():
+            for part in (made.questions, made.notes, made.examples):
+                if part.exists():
+                    raise InputError(
+                        f"{part} is there already and of no hospital, for {made.database.name} "
+                        "isn't beside it: name another folder, or put the file elsewhere"
+                    )
         build_hospital(made.database, patients=patients, seed=seed)
         questions = benchmark_questions(made.database, seed=seed, size=size)
         try:

@@ -16,7 +16,7 @@ from sentinel_sql.database.executor import summarize
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
 from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
-from sentinel_sql.errors import CannotFitError
+from sentinel_sql.errors import CannotFitError, InputError
 from sentinel_sql.hospital.folder import HospitalFolder
 from sentinel_sql.hospital.recordings import ENDING as RECORDINGS
 from sentinel_sql.hospital.schema import CLOCK
@@ -31,6 +31,7 @@ from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
+from sentinel_sql.whole_file import write_whole
 
 JUDGE: JudgeName = "rules"
 MODE = "sentinel-1"
@@ -51,7 +52,8 @@ class DemoFolder:
         runs: the recorded runs: a copy of a recordings file, or a store where it lies.
         confidences: what the agent's own model said of its answers.
         pools, labels, monitor: what was made of the runs.
-        stamp: written last; tells of which runs and by which version the rest was made.
+        stamp: marks the folder as a demo's; once all is made, it tells of which runs and by
+            which version.
     """
 
     hospital: HospitalFolder
@@ -100,19 +102,24 @@ def build(
 
     Raises:
         StoreError: no such runs, or damaged ones.
+        InputError: the folder is none, or a file in it would be lost that is of no demo.
         LabelsError: runs of other questions than the benchmark's.
         CannotFitError: too few runs of a kind.
         DatabaseError: the folder can't be written.
     """
     demo = DemoFolder.at(folder, runs)
+    ours = _require_ours(demo, confidences=confidences is not None)
     recorded = list(read_trajectories(runs))
     on_stage("building a hospital of 100 patients, and 1,000 questions over it")
-    demo.stamp.unlink(missing_ok=True)
+    if demo.stamp.exists():  # of a demo, but of none that is finished
+        _mark(demo, confidences=ours)
     HospitalFolder.write(folder, seed=SEED)
+    _mark(demo, confidences=ours or confidences is not None)
     if demo.runs != runs:
         shutil.copyfile(runs, demo.runs)
         demo.runs.chmod(0o600)
-    shutil.rmtree(demo.confidences, ignore_errors=True)
+    if ours:
+        shutil.rmtree(demo.confidences, ignore_errors=True)
     if confidences is not None:
         shutil.copytree(confidences, demo.confidences)
         for file in demo.confidences.iterdir():
@@ -134,9 +141,52 @@ def build(
             f"questions, pools and labels are in {folder}"
         ) from error
     save(monitor, demo.monitor)
-    stamp = {"version": version("sentinel-sql"), "runs": str(demo.runs.absolute())}
-    demo.stamp.write_text(json.dumps(stamp) + "\n", encoding="utf-8")
+    _mark(
+        demo,
+        confidences=confidences is not None,
+        version=version("sentinel-sql"),
+        runs=str(demo.runs.absolute()),
+    )
     return demo
+
+
+def _require_ours(demo: DemoFolder, *, confidences: bool) -> bool:
+    """Refuse a folder with files that a demo would replace and none has made.
+
+    Returns:
+        Whether confidences that lie there are a demo's: those that the user had told, hours of
+        work, are never taken away.
+    """
+    folder = demo.hospital.folder
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is no folder: name another one for the demo")
+    if not demo.stamp.exists():
+        for part in (demo.pools, demo.labels, demo.monitor, demo.confidences, demo.runs):
+            if part.parent == folder and part.exists():
+                raise InputError(
+                    f"{part} is there already and of no demo, for {STAMP} isn't beside it: name "
+                    "another folder for the demo"
+                )
+    try:
+        ours = bool(json.loads(demo.stamp.read_bytes()).get("confidences", True))
+    except (OSError, ValueError, AttributeError):
+        ours = not demo.confidences.exists()
+    if confidences and not ours and demo.confidences.exists():
+        raise InputError(
+            f"{demo.confidences} is there already and wasn't made by a demo: put it elsewhere, or "
+            "name another folder for the demo"
+        )
+    return ours
+
+
+def _mark(demo: DemoFolder, **told: str | bool) -> None:
+    try:
+        demo.stamp.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(demo.stamp, json.dumps(told) + "\n")
+    except OSError as error:
+        raise InputError(
+            f"{demo.stamp} can't be written ({error.strerror}): name another folder"
+        ) from error
 
 
 def evaluated(demo: DemoFolder) -> Evaluation:
