@@ -30,10 +30,17 @@ from sentinel_sql.questions.record import Question
 from sentinel_sql.schema import Schema
 from sentinel_sql.testing import CLOCK, ScriptedModel, make_step, tiny_database
 from sentinel_sql.trajectory.codec import encode
-from sentinel_sql.trajectory.record import Observation, Step, Trajectory
+from sentinel_sql.trajectory.record import (
+    Observation,
+    Step,
+    Trajectory,
+    commitment,
+    outcome_of,
+)
 from small_runs import CAP, fitted, header
 
 ASKED = "how many patients got heparin"
+BLANKS = ("", "  \n", ";", "-- nothing", "/* nothing */ ;", "\u00a0")
 QUESTION = Question(id="q1", text=ASKED, answerable=True)
 
 
@@ -223,14 +230,82 @@ def test_endings_without_an_answer_have_their_own_reasons(monitor: Monitor) -> N
     failed = sqlite3.OperationalError("no such column: dosage")
     for closing_with, reason in (
         ({"abstained": True}, "agent-abstained"),
-        ({}, "step-cap"),
+        ({}, "no-answer"),
         ({"final_sql": "SELECT dosage", "result": failed}, "not-executed"),
         ({"final_sql": "SELECT 1"}, "not-executed"),
+        *(({"final_sql": blank, "result": [(1,)]}, "not-executed") for blank in BLANKS),
     ):
         with guard.session(ASKED) as session:
             session.observe(sql="SELECT 1", result="1 rows x 1 cols; sample [['1']]")
             answer = session.close(**closing_with)  # type: ignore[arg-type]
         assert (answer.decision, answer.reason, answer.value) == ("withhold", reason, None)
+
+
+@pytest.mark.parametrize("commit_on_error", [False, True])
+@pytest.mark.parametrize("on_unavailable", ["withhold", "deliver"])
+@pytest.mark.parametrize("blank", [*BLANKS, None])
+def test_a_native_final_step_without_a_query_is_no_answer_live_nor_recorded(
+    monitor: Monitor, blank: str | None, on_unavailable: OnUnavailable, commit_on_error: bool
+) -> None:
+    shown = Observation(kind="rows", rows=1, columns=1, text="1 rows x 1 cols; sample [['1']]")
+    last = make_step(1, action="final_sql", sql=blank, observation=shown)
+    assert commitment(last, commit_on_error=commit_on_error) is None
+    assert outcome_of([last], commit_on_error=commit_on_error).kind == "cap"
+    its = replace(monitor.estimators, commit_on_error=commit_on_error)
+    for agent in (monitor.agent, "another"):
+        guard = lenient(
+            replace(monitor, estimators=its), on_unavailable=on_unavailable, agent=agent
+        )
+        with guard.session(ASKED) as session:
+            session.observe_step(last)
+        assert session.answer is not None
+        assert not session.answer.delivered
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+def test_a_blank_query_is_a_step_that_ran_nothing(monitor: Monitor, blank: str) -> None:
+    told = []
+    for given in ({"sql": blank, "result": [(1,)]}, {"sql": blank}, {}):
+        with lenient(monitor).session(ASKED) as session:
+            told.append(replace(session.observe(**given), monitor_seconds=0.0))
+    assert told[0] == told[1] == told[2]
+    assert not told[0].stops
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"result": [(5,)]},
+        {"result": []},
+        {"abstained": True, "result": [(5,)]},
+        {"abstained": True, "final_sql": "SELECT 5"},
+    ],
+)
+def test_an_ending_that_contradicts_itself_teaches_and_delivers_nothing(
+    monitor: Monitor, given: dict[str, Any]
+) -> None:
+    for guard in (lenient(monitor), lenient(monitor, agent="another")):
+        with guard.session(ASKED) as session:
+            with pytest.raises(InputError, match=r"final_sql=.*abstained=True"):
+                session.close(**given)
+            assert session.answer is None
+        assert session.answer is not None
+        assert not session.answer.delivered
+
+
+def test_only_an_agent_at_its_cap_or_without_a_known_one_is_told_as_at_its_cap(
+    monitor: Monitor,
+) -> None:
+    def reason(cap: int | None, steps: int) -> str:
+        its = replace(monitor.estimators, max_steps=cap)
+        with lenient(replace(monitor, estimators=its)).session(ASKED) as session:
+            for _ in range(steps):
+                session.observe(sql="SELECT 1", result=[(1,)])
+            return session.close().reason
+
+    assert {reason(8, steps) for steps in (0, 1, 7)} == {"no-answer"}
+    assert reason(8, 8) == "step-cap"
+    assert {reason(None, steps) for steps in (0, 1, 9)} == {"step-cap"}
 
 
 def test_a_session_that_is_left_open_withholds_also_after_an_error(monitor: Monitor) -> None:

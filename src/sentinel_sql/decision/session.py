@@ -31,6 +31,7 @@ from sentinel_sql.trajectory.record import (
     Telemetry,
     Usage,
     commitment,
+    states_query,
 )
 
 
@@ -102,7 +103,8 @@ class GuardSession:
 
         Args:
             thought: the agent's own words.
-            sql: the query that it ran, or None.
+            sql: the query that it ran, or None. A blank one ran nothing, so rows beside it are
+                left out.
             result: of the query; see `observing.observed`.
             columns: names of the result's columns.
             truncated: more rows were there.
@@ -115,6 +117,10 @@ class GuardSession:
             InputError: the result can't be read, or the session is closed.
         """
         observation = observed(result, columns=columns, truncated=truncated)
+        if isinstance(sql, str) and not states_query(sql):
+            sql = None
+            if observation.kind in ("rows", "empty"):
+                observation = Observation(kind="none")
         telemetry = _telemetry(logprobs, entropies)
         with self._lock:
             step = self._step(
@@ -152,10 +158,13 @@ class GuardSession:
         """End the run, and judge the answer if it has one.
 
         After a verdict that stops, the arguments change nothing. Without arguments the run
-        ended without a commitment. Closing again returns the same answer.
+        ended without a commitment: `no-answer` before the agent's step cap, `step-cap` where it
+        has none that is known. A record has one outcome for both, `cap`. Closing again returns
+        the same answer.
 
         Args:
-            final_sql: the query that is the agent's answer.
+            final_sql: the query that is the agent's answer. A blank one is no answer:
+                `not-executed`, whatever the result.
             result: of that query; see `observing.observed`. It comes back as `Answer.value`
                 if it is delivered.
             abstained: the agent says that the question can't be answered.
@@ -166,8 +175,10 @@ class GuardSession:
             entropies: of the same.
 
         Raises:
-            InputError: the result can't be read.
+            InputError: the result can't be read, it comes without its query, or the agent is said
+                both to answer and to abstain. The session stays open.
         """
+        _require_one_ending(final_sql, result, abstained=abstained)
         with self._lock:
             if self._answer is not None:
                 return self._answer
@@ -259,8 +270,11 @@ class GuardSession:
         if step is not None:
             ending = commitment(step, commit_on_error=its.commit_on_error) or ending
         seen, kind, reason = self._decided(step, ending)
-        if reason == "step-cap" and step is not None and over:
-            reason = "not-executed"
+        if reason == "step-cap" and over:
+            if step is not None:
+                reason = "not-executed"
+            elif its.max_steps is not None and not at_cap:
+                reason = "no-answer"
         bar = None
         if seen is not None and seen.delivery is not None:
             bar = self._policy.delivery_bar(seen.p_unanswerable)
@@ -329,6 +343,20 @@ class GuardSession:
         """Tell whether the monitor learned from probes, and no query of this run was probed."""
         ran = step is not None and step.observation.kind in ("rows", "empty")
         return ran and not self._probed and bool(self._monitor.facts.get("probed"))
+
+
+def _require_one_ending(final_sql: str | None, result: Any, *, abstained: bool) -> None:
+    if abstained and not (final_sql is None and result is None):
+        raise InputError(
+            "the agent can't answer and abstain at once: give close() either final_sql= and "
+            "result=, or abstained=True"
+        )
+    if final_sql is None and result is not None:
+        raise InputError(
+            "a result without its query can't be judged: give close() the query as final_sql= "
+            "beside result=; abstained=True where the agent says that there is no answer; nothing "
+            "where it ended without one"
+        )
 
 
 def _telemetry(

@@ -29,8 +29,9 @@ class Misfit:
     words: str
 
 
-GuardReason = Reason | Unavailable | Literal["not-executed"]
-"""Why a guard decided; `not-executed`: the final SQL gave no result, so there is no answer."""
+GuardReason = Reason | Unavailable | Literal["not-executed", "no-answer"]
+"""Why a guard decided; `not-executed`: the final SQL gave no result, so there is no answer;
+`no-answer`: the agent ended, or failed, before its step cap and neither answered nor abstained."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

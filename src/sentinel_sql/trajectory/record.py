@@ -6,6 +6,7 @@ never change; keys that this version doesn't know are kept and written back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -190,15 +191,24 @@ def commitment(step: Step, *, commit_on_error: bool) -> Literal["answer", "abste
     """Tell what a step commits to.
 
     A final SQL that the database can't execute is no commitment unless the agent's setting
-    `commit_on_error` says so (ours: erring finals otherwise drown the quiet failures).
+    `commit_on_error` says so (ours: erring finals otherwise drown the quiet failures). One that
+    states no query is none in any case: whatever result stands beside it, it can't be its own.
     """
     if step.action == "final_null":
         return "abstention"
-    if step.action != "final_sql":
+    if step.action != "final_sql" or not states_query(step.sql):
         return None
     if step.observation.kind in ("rows", "empty") or commit_on_error:
         return "answer"
     return None
+
+
+_NO_QUERY = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+
+
+def states_query(sql: str | None) -> bool:
+    """Tell whether a text holds more than blanks, comments and semicolons."""
+    return sql is not None and _NO_QUERY.fullmatch(sql) is None
 
 
 def outcome_of(steps: Sequence[Step], *, commit_on_error: bool) -> Outcome:
