@@ -24,6 +24,7 @@ DAMAGES: Final = (
     TypeError,
     ValueError,
     IndexError,
+    AttributeError,
     EOFError,
     zipfile.BadZipFile,
     zlib.error,

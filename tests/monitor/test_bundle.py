@@ -140,3 +140,30 @@ def test_a_manifest_that_nests_too_deep_is_damaged(saved: Path) -> None:
     (saved / bundle.MANIFEST).write_text("[" * 100_000)
     with pytest.raises(BundleError, match="damaged"):
         bundle.load(saved)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("agent", "commit_on_error", "max_steps", "clock", "head", "settings", "delivery"),
+        *("files", "brought", "facts", "schema"),
+    ],
+)
+def test_a_sealed_manifest_with_a_value_of_the_wrong_kind_is_damaged(saved: Path, key: str) -> None:
+    path = saved / bundle.MANIFEST
+    manifest = json.loads(path.read_text())
+    for wrong in ([1], -1.5):
+        path.write_text(json.dumps(bundle._sealed(manifest | {key: wrong})))
+        with pytest.raises(BundleError):
+            bundle.load(saved)
+
+
+@pytest.mark.parametrize("place", ["../weights", "/etc/hosts", "correctness/..", "a/b/c", "x"])
+def test_a_manifest_names_no_file_outside_of_its_folder(saved: Path, place: str) -> None:
+    path = saved / bundle.MANIFEST
+    manifest = json.loads(path.read_text())
+    manifest["brought"] = {"answerability": {"weights": place}, "correctness": {}}
+    manifest["files"][place] = "0" * 64
+    path.write_text(json.dumps(bundle._sealed(manifest)))
+    with pytest.raises(BundleError, match="outside"):
+        bundle.load(saved)

@@ -206,6 +206,11 @@ def _placed(monitor: Monitor) -> tuple[dict[Path, str], dict[str, dict[str, str]
 def _brought(folder: Path, manifest: Mapping[str, Any], part: str) -> dict[str, Path]:
     names: Mapping[str, str] = manifest.get("brought", {}).get(part, {})
     for stored in names.values():
+        parts = Path(stored).parts
+        if len(parts) != 2 or parts[0] not in _PARTS or parts[1] == "..":
+            raise BundleError(
+                f"{folder / MANIFEST} names a file outside of its monitor's folder: {_AGAIN}"
+            )
         _check(folder / stored, manifest["files"][stored])
     return {name: folder / stored for name, stored in names.items()}
 
@@ -277,6 +282,15 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     manifest = read_document(path, kind="monitor", stated=FORMAT, again=_AGAIN, refusal=BundleError)
     if manifest.get("sha256") != _sealed(manifest)["sha256"]:
         raise BundleError(f"{path} is damaged: its content isn't what was saved; {_AGAIN}")
+    cap, clock = manifest.get("max_steps"), manifest.get("clock")
+    if not (
+        isinstance(manifest.get("agent"), str)
+        and isinstance(manifest.get("commit_on_error"), bool)
+        and isinstance(manifest.get("facts"), dict)
+        and (cap is None or (type(cap) is int and cap > 0))
+        and isinstance(clock, str | None)
+    ):
+        raise BundleError(f"{path} is damaged: agent, clock or step cap isn't one; {_AGAIN}")
     return manifest
 
 
