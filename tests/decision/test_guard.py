@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ from sentinel_sql.trajectory.record import (
     commitment,
     outcome_of,
 )
-from small_runs import CAP, fitted, header
+from small_runs import AGENT, CAP, fitted, header
 
 ASKED = "how many patients got heparin"
 BLANKS = ("", "  \n", ";", "-- nothing", "/* nothing */ ;", "\u00a0")
@@ -572,3 +574,65 @@ def test_a_step_of_the_wrong_types_is_an_input_error_and_no_step(
         with pytest.raises(InputError, match=next(iter(odd))):
             session.observe(**{"sql": "SELECT 1", "result": [(1,)], **odd})
         assert session.observe(sql="SELECT 1", result=[(1,)]).t == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "teaches"),
+    [
+        ({"schema": Path("hospital.sqlite")}, "SqliteDatabase.open(path).schema"),
+        ({"schema": "hospital.sqlite"}, "SqliteDatabase.open(path).schema"),
+        ({"schema": {"patients": {"id": "INTEGER"}}}, "SqliteDatabase.open(path).schema"),
+        ({"agent": {"name": "react"}}, "fingerprint"),
+        ({"agent": b"react"}, "fingerprint"),
+        ({"clock": datetime(2100, 12, 31)}, "2100-12-31 23:59:00"),
+        ({"clock": 4133980740}, "2100-12-31 23:59:00"),
+        ({"on_unavailable": "witthold"}, "withhold"),
+        ({"on_unavailable": None}, "withhold"),
+        ({"stakes": "4"}, "give a number"),
+        ({"stakes": None}, "give a number"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_teaches_where_it_was_given(
+    monitor: Monitor, wrong: dict[str, Any], teaches: str, tmp_path: Path
+) -> None:
+    save(monitor, tmp_path / "monitor")
+    for make in (
+        lambda **how: Guard.over(monitor, **how),
+        lambda **how: Guard.load(tmp_path / "monitor", **how),
+    ):
+        with pytest.raises(InputError, match=re.escape(teaches)):
+            make(**{"stakes": 1.0, **wrong})
+    if "clock" in wrong:
+        with (
+            pytest.raises(InputError, match=teaches),
+            Guard.over(monitor, stakes=1.0).session(ASKED, **wrong),
+        ):
+            pass
+
+
+def test_a_question_of_the_wrong_type_teaches(monitor: Monitor) -> None:
+    with (
+        pytest.raises(InputError, match="AskedQuestion"),
+        Guard.over(monitor, stakes=1.0).session(QUESTION),  # type: ignore[arg-type]
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"model": "llama"}, "model (scripted there, llama here)"),
+        ({"prompt_sha256": "cd" * 32}, "--notes, --examples"),
+        ({"max_steps": 3}, "step cap (6 there, 3 here)"),
+        ({"temperature": 0.7}, "temperature (0.0 there, 0.7 here)"),
+        ({"commit_on_error": True}, "commit-on-error (off there, on here)"),
+    ],
+)
+def test_another_agent_is_told_by_what_differs(
+    monitor: Monitor, change: dict[str, Any], words: str
+) -> None:
+    other = AGENT.model_copy(update=change)
+    for agent in (other, other.fingerprint):
+        with Guard.over(monitor, stakes=1.0, agent=agent).session(ASKED) as session:
+            assert session.verdict.reason == "other-agent"
+            assert words in str(session.fault)

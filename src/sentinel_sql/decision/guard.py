@@ -24,10 +24,16 @@ from sentinel_sql.decision.policy import Policy, policy
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.decision.told import (
+    require_known_world,
+    require_on_unavailable,
+    require_question,
+)
 from sentinel_sql.decision.verdict import Misfit, OnUnavailable
 from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.schema import Schema
+from sentinel_sql.trajectory.agents_apart import told_apart
 from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion, Step
 
 
@@ -68,7 +74,7 @@ class Guard:
 
         Raises:
             BundleError: nothing there, damaged, or of another version.
-            InputError: stakes that make no sense.
+            InputError: stakes that make no sense, or an argument of a wrong type.
         """
         return cls.over(
             load(bundle),
@@ -103,14 +109,17 @@ class Guard:
             exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
             on_unavailable: see the class.
             agent: who is guarded, as a record or its fingerprint; checked if given.
-            schema: of the database in use; checked if given.
+            schema: of the database in use, such as `SqliteDatabase.open(path).schema`; checked if
+                given.
             clock: of the database in use, if it has one of its own; checked if given. Left out
                 where the database goes by the machine's time, which has gone on since the fit.
 
         Raises:
             BundleError: the monitor's thresholds or calibration columns are damaged.
-            InputError: stakes that make no sense.
+            InputError: stakes that make no sense, or an argument of a wrong type.
         """
+        require_known_world(agent=agent, schema=schema, clock=clock)
+        require_on_unavailable(on_unavailable)
         return cls(
             monitor=monitor,
             policy=_policy(monitor, stakes=stakes, early_stop=early_stop, exact_bar=exact_bar),
@@ -136,8 +145,10 @@ class Guard:
             clock: the database's current time, where the question is in words; as in `over`.
 
         Raises:
-            InputError: stakes that make no sense.
+            InputError: stakes that make no sense, or an argument of a wrong type.
         """
+        require_question(question)
+        require_known_world(clock=clock)
         rules = self.policy
         if stakes is not None and stakes != rules.stakes:
             rules = _policy(
@@ -225,6 +236,7 @@ def _misfit(
         return Misfit(
             reason="other-agent",
             words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this one is "
-            f"[{fingerprint}]: guard that agent, or fit a monitor on this one's runs",
+            f"[{fingerprint}]; {told_apart(monitor.agent, fingerprint)}: guard that agent, or fit "
+            "a monitor on this one's runs",
         )
     return None

@@ -31,9 +31,9 @@ def rational(stakes: float) -> Fraction:
     Raises:
         InputError: λ is negative, too large or not a number.
     """
-    if not 0 <= stakes <= HIGHEST_STAKES:
+    if isinstance(stakes, bool | str | None) or not 0 <= stakes <= HIGHEST_STAKES:
         raise InputError(
-            f"stakes of {stakes} make no sense: give a number from 0 to {HIGHEST_STAKES:,.0f}"
+            f"stakes of {stakes!r} make no sense: give a number from 0 to {HIGHEST_STAKES:,.0f}"
         )
     return Fraction(str(stakes))
 

@@ -21,6 +21,7 @@ from sentinel_sql.pipeline.confidences import (
 )
 from sentinel_sql.pipeline.daemons import in_daemons
 from sentinel_sql.pipeline.workers import FAILURES_IN_A_ROW, terminated_as_interrupted
+from sentinel_sql.trajectory.agents_apart import told_apart
 from sentinel_sql.trajectory.record import Trajectory
 
 OnProgress = Callable[[int, int], None]
@@ -66,8 +67,8 @@ def answers_of(runs: Sequence[Trajectory], agent: ReactAgent) -> list[Trajectory
         if run.agent.fingerprint != ours:
             raise StoreError(
                 f"run {run.question.id} is of the agent [{run.agent.fingerprint}], and these "
-                f"settings make [{ours}]: give the model, prompt, notes, examples and cap that it "
-                "was collected with"
+                f"settings make [{ours}]; {told_apart(run.agent.fingerprint, ours)}: give the "
+                "model, prompt, notes, examples and cap that it was collected with"
             )
     answered = [run for run in runs if run.outcome.kind == "answered"]
     if not answered:

@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 
 from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory import durable
+from sentinel_sql.trajectory.agents_apart import told_apart
 from sentinel_sql.trajectory.record import AgentInfo, Count, Record, Trajectory
 from sentinel_sql.trajectory.store import manifest_in
 from sentinel_sql.whole_file import write_whole
@@ -228,7 +229,9 @@ def _settle(folder: Path, asked: ConfidencesManifest) -> None:
     if there.agent.fingerprint != asked.agent.fingerprint:
         raise StoreError(
             f"{folder}: is about answers of the agent [{there.agent.fingerprint}], and these are "
-            f"of [{asked.agent.fingerprint}]; use another folder, one an agent"
+            f"of [{asked.agent.fingerprint}]; "
+            f"{told_apart(there.agent.fingerprint, asked.agent.fingerprint)}; use another folder, "
+            "one an agent"
         )
     for name in ("database", "clock"):
         ours, theirs = getattr(there, name), getattr(asked, name)

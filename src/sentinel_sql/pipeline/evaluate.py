@@ -32,6 +32,7 @@ from sentinel_sql.pipeline.spending import record_spending, settings_hash
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.questions.record import question_id_of
 from sentinel_sql.schema import Schema
+from sentinel_sql.trajectory.agents_apart import told_apart
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -282,7 +283,9 @@ class _Picked:
             if trajectory.agent.fingerprint != self._monitor.agent:
                 raise BundleError(
                     f"the monitor was fitted on the agent ({self._monitor.agent}), but run "
-                    f"{name} is of ({trajectory.agent.fingerprint}): fit a monitor on its own runs"
+                    f"{name} is of ({trajectory.agent.fingerprint}); "
+                    f"{told_apart(self._monitor.agent, trajectory.agent.fingerprint)}: fit a "
+                    "monitor on its own runs"
                 )
             self.questions.add(question_id_of(name, self._pools.templates) or name)
             label = self._labels.get(name)

@@ -30,6 +30,7 @@ from sentinel_sql.pipeline.fit import FEWEST
 from sentinel_sql.pipeline.rival_kinds import RIVALS, Rival, Scorer
 from sentinel_sql.pipeline.scoring import label_of
 from sentinel_sql.questions.pools import Pools
+from sentinel_sql.trajectory.agents_apart import told_apart
 from sentinel_sql.trajectory.record import Trajectory
 
 ASKED_NAMES: Mapping[Method, str] = {
@@ -240,7 +241,8 @@ def _asked(
     if manifest.agent.fingerprint != monitor.agent:
         raise StoreError(
             f"the confidences are of the agent [{manifest.agent.fingerprint}], and the monitor is "
-            f"of [{monitor.agent}]: name those that its own agent's model was asked for"
+            f"of [{monitor.agent}]; {told_apart(monitor.agent, manifest.agent.fingerprint)}: name "
+            "those that its own agent's model was asked for"
         )
     for method, found in by_method(records).items():
         for run, record in found.items():

@@ -25,6 +25,7 @@ from pydantic import BaseModel, ValidationError
 
 from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory import durable
+from sentinel_sql.trajectory.agents_apart import told_apart
 from sentinel_sql.trajectory.codec import decode, encode
 from sentinel_sql.trajectory.record import AgentInfo, Record, Trajectory
 from sentinel_sql.whole_file import sync_folder, write_whole
@@ -359,7 +360,7 @@ def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifes
 def _another_agent(folder: Path, ours: str, theirs: str) -> str:
     return (
         f"{folder}: holds runs of the agent [{ours}], and these are of [{theirs}]; "
-        "use another store, one an agent"
+        f"{told_apart(ours, theirs)}; use another store, one an agent"
     )
 
 
