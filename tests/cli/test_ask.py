@@ -68,6 +68,8 @@ def test_each_state_is_shown_with_its_decision(
     assert call.code == 0, call.err
     assert max(map(len, call.out.splitlines())) <= 80
     assert "the question alone" in call.out
+    assert call.out.startswith("λ = 4 delivers answers from τ = 0.8 on; early stop ")
+    assert "early stop off" not in call.out
     assert any(said in call.out for said in ("Delivered.", "No answer.", "Stopped", "Refused"))
 
 
@@ -86,7 +88,13 @@ def test_another_agent_is_not_judged_and_delivers_only_where_that_was_asked_for(
         *("refuse", "unavailable", "other-agent"),
     )
     assert (closed.document["result"], endpoint.requests) == (None, [])
-    assert "another agent" in sentinel(*ask).out
+    told = sentinel(*ask).out
+    assert "another agent" in told
+    assert "model (scripted there, another here)" in told
+    assert "prompt" not in told
+    capped = " ".join(sentinel(*ask, "--max-steps", 3, "--prompt", "plain").out.split())
+    assert "step cap (8 there, 3 here)" in capped
+    assert "--notes, --examples" in capped
     opened = sentinel(*ask, "--on-unavailable", "deliver")
     assert endpoint.requests
     assert "NOT JUDGED" in opened.out or "No answer" in opened.out
@@ -126,6 +134,7 @@ def test_without_an_endpoint_it_says_how_to_start_one_and_offers_a_recorded_run(
     offered = sentinel("ask", "--recorded", "--folder", demo_folder)
     assert offered.code == 0, offered.err
     assert "The agent alone would have" in offered.out
+    assert offered.out.startswith("λ = 1 delivers answers from τ = 0.5 on; early stop off\n")
 
 
 def test_the_endpoint_can_stand_in_the_environment(

@@ -13,6 +13,7 @@ import pytest
 
 from command_project import Project, Sentinel, made_up_questions, scripted_agent
 from sentinel_sql.cli.collect import _progress
+from sentinel_sql.monitor.bundle import load
 from sentinel_sql.pipeline.collect import Progress
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories
@@ -253,3 +254,34 @@ def test_a_collection_without_a_terminal_tells_its_last_line_once(
     assert capsys.readouterr().err.splitlines() == [
         "2 of 2 recorded, 120.0 a minute, 0 min left, 0 failed"
     ]
+
+
+@pytest.mark.parametrize("columns", [None, "40", "80"])
+def test_a_fit_prints_its_agent_unbroken_to_be_pasted(
+    fitted: Project,
+    sentinel: Sentinel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: str | None,
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    call = sentinel(
+        *("fit", fitted.store, "--pools", fitted.pools, "--labels", fitted.labels),
+        *("--out", tmp_path / "monitor"),
+    )
+    assert call.code == 0, call.err
+    agent = load(tmp_path / "monitor").agent
+    assert len(agent) > 80
+    assert agent in call.out.splitlines()
+
+
+def test_a_shown_run_says_by_which_rules(
+    fitted: Project, sentinel: Sentinel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run = next(iter(read_trajectories(fitted.store))).question.id
+    shown = ("show", fitted.store, run, "--monitor", fitted.monitor, "--stakes", 4)
+    assert "λ = 4 delivers answers from τ = 0.8 on; early stop off\n" in sentinel(*shown).out
+    assert "early stop off" not in sentinel(*shown, "--early-stop").out

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.decision.guard import Guard
     from sentinel_sql.pipeline.demo import DemoFolder
 
 EXAMPLE = (
@@ -121,6 +122,7 @@ def ask(
         if database is not None or monitor is not None:
             raise InputError("--recorded replays runs over the hospital: leave out your own parts")
         with Recorded.open(_demo(folder), stakes=stakes, early_stop=early_stop) as known:
+            _say_rules(known.guard, console)
             document = known.replay(question or known.first(), console=console)
         emit(document, as_json=as_json, tables=list)
         return
@@ -229,7 +231,7 @@ def _asked(
     """Run the agent under the guard, and fetch the answer if it is delivered."""
     from rich.text import Text
 
-    from sentinel_sql.cli.watch import answer_json, follow, screen, unseen
+    from sentinel_sql.cli.watch import answer_json, follow, rules_json, screen, unseen
     from sentinel_sql.decision.guard import Guard
     from sentinel_sql.pipeline.probe import probed_step
     from sentinel_sql.trajectory.record import AskedQuestion
@@ -245,6 +247,7 @@ def _asked(
         clock=database.clock,
     )
     asked = AskedQuestion(id="live", text=text, database=database.name, clock=database.clock)
+    _say_rules(guard, console)
     if console is not None:
         console.print(Text(text, style="bold"))
     seen = unseen() if console is None else screen(console, pace=0.0)
@@ -267,7 +270,7 @@ def _asked(
         "monitor_agent": guard.monitor.agent,
         "clock": database.clock,
         "monitor_clock": guard.monitor.estimators.clock,
-        "stakes": stakes,
+        **rules_json(guard),
         "states": [state.to_json() for state in states],
         "answer": answer_json(answer),
         "result": None
@@ -279,6 +282,15 @@ def _asked(
             "error": result.error,
         },
     }
+
+
+def _say_rules(guard: Guard, console: Console | None) -> None:
+    from rich.text import Text
+
+    from sentinel_sql.report.gauges import rules
+
+    if console is not None:
+        console.print(Text(rules(guard.policy, early_stop=guard.early_stop), style="dim"))
 
 
 def _cell(cell: object) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,8 @@ from sentinel_sql.cli.options import LabelsFile, PoolsFile, Store
 from sentinel_sql.cli.output import AsJson, emit, facts, progress
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from sentinel_sql.monitor.session import Monitor
 
 EXAMPLE = "Example: sentinel fit runs/qwen --pools pools.json --labels labels.jsonl --out monitor/"
@@ -111,7 +113,15 @@ def fit(
         "thresholds": dict(made.thresholds),
         "facts": dict(made.facts),
     }
-    emit(document, as_json=as_json, tables=lambda: [facts("Monitor", _told(made, out))])
+    emit(document, as_json=as_json, tables=lambda: _screen(made, out))
+
+
+def _screen(made: Monitor, out: Path) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    yield facts("Monitor", _told(made, out))
+    yield Text("\nIts agent, for Guard.load(agent=…), is on the next line:")
+    yield Text(made.agent, no_wrap=True, overflow="ignore")  # there to be pasted: unbroken
 
 
 def _told(made: Monitor, out: Path) -> Mapping[str, object]:
@@ -121,7 +131,6 @@ def _told(made: Monitor, out: Path) -> Mapping[str, object]:
     estimators = made.estimators
     return {
         "bundle": out,
-        "agent": made.agent,
         "runs": made.facts["runs"],
         "left out, no label": made.facts["unlabelled"] or None,
         "left out, no verdict": made.facts["unjudged"] or None,

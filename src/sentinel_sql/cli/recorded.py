@@ -10,7 +10,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.text import Text
 
-from sentinel_sql.cli.watch import PACE, answer_json, follow, screen, unseen
+from sentinel_sql.cli.watch import PACE, answer_json, follow, rules_json, screen, unseen
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.errors import StoreError
@@ -105,6 +105,7 @@ class Recorded:
         return {
             "question": {"id": name, "text": run.question.text},
             "pool": pool,
+            **rules_json(self.guard),
             "states": [state.to_json() for state in states],
             "answer": answer_json(answer),
             "steps_saved": len(run.steps) - answer.t,

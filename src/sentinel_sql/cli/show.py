@@ -129,6 +129,7 @@ def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None
     document = {
         "question": {"id": trajectory.question.id, "text": trajectory.question.text},
         "agent": trajectory.agent.fingerprint,
+        "monitor_agent": bundle.agent,
         "monitor_is_for_this_agent": bundle.agent == trajectory.agent.fingerprint,
         "outcome": trajectory.outcome.kind,
         "stakes": wanted.stakes,
@@ -147,7 +148,7 @@ def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None
         if wanted.html:
             _write_page(wanted.html, seen, bundle, wanted)
             document["page"] = str(wanted.html)
-    emit(document, as_json=wanted.as_json, tables=lambda: _screen(document, states))
+    emit(document, as_json=wanted.as_json, tables=lambda: _screen(document, states, rules, wanted))
 
 
 def _seen(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[str, Any]:
@@ -211,21 +212,25 @@ def _states(trajectory: Trajectory, bundle: Monitor, rules: Policy) -> Iterator[
         stopped = stopped or decision.stops
 
 
-def _screen(document: Mapping[str, Any], states: Iterable[State]) -> Iterator[RenderableType]:
+def _screen(
+    document: Mapping[str, Any], states: Iterable[State], policy: Policy, wanted: _Wanted
+) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    from sentinel_sql.report.gauges import header, row
+    from sentinel_sql.report.gauges import header, row, rules
     from sentinel_sql.report.why import why_screen
+    from sentinel_sql.trajectory.agents_apart import told_apart
 
     yield Text(document["question"]["text"], style="bold")
     if not document["monitor_is_for_this_agent"]:
-        yield Text("this monitor was fitted on another agent's runs", style="yellow")
+        yield Text("this monitor was fitted on another agent's runs:", style="yellow")
+        yield Text(told_apart(document["monitor_agent"], document["agent"]), style="yellow")
+    yield Text(rules(policy, early_stop=wanted.early_stop), style="dim")
     yield header()
     for state in states:
         yield row(state)
     yield Text(
-        f"λ = {document['stakes']:g}; │ marks the threshold; dim decisions come after the first "
-        "stop",
+        "│ marks the threshold; dim decisions come after the first stop",
         style="dim",
     )
     if "why" in document:

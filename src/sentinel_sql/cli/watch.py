@@ -13,10 +13,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.decision.guard import guarded
+from sentinel_sql.decision.guard import Guard, guarded
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer
 from sentinel_sql.report.gauges import State, dials, header, row
+from sentinel_sql.trajectory.agents_apart import told_apart
 from sentinel_sql.trajectory.record import Step
 
 Show = Callable[[State], None]
@@ -48,6 +49,17 @@ def answer_json(answer: Answer) -> Mapping[str, Any]:
     told = asdict(answer)
     told.pop("value")
     return {**told, "delivered": answer.delivered}
+
+
+def rules_json(guard: Guard) -> Mapping[str, Any]:
+    """Return the rules in force, JSON-ready; `early_stop` is s_λ, None where it never acts."""
+    rules = guard.policy
+    return {
+        "stakes": rules.stakes,
+        "theta": rules.theta,
+        "early_stop": rules.early,
+        "bar": rules.delivery_bar(None),
+    }
 
 
 @contextmanager
@@ -89,11 +101,6 @@ def unseen() -> Iterator[Show]:
     yield lambda state: None  # noqa: ARG005
 
 
-def _short(fingerprint: str) -> str:
-    """Cut the hash of the prompt in a fingerprint; its beginning tells prompts apart."""
-    return " | ".join(part[:12] if len(part) == 64 else part for part in fingerprint.split(" | "))
-
-
 _SAID = {
     "refuse": "Refused: the agent was not run.",
     "exit": "Stopped mid-run: no answer.",
@@ -122,8 +129,7 @@ def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     if answer["status"] == "unavailable":
         yield Text(_WHY[answer["reason"]], style="yellow")
         if answer["reason"] == "other-agent":
-            yield Text(f"  its agent: {_short(document['monitor_agent'])}", style="dim")
-            yield Text(f"  this one:  {_short(document['agent'])}", style="dim")
+            yield Text(told_apart(document["monitor_agent"], document["agent"]))
         if answer["reason"] == "other-clock":
             yield Text(f"  its runs: {document['monitor_clock']}", style="dim")
             yield Text(f"  this one: {document['clock']}", style="dim")

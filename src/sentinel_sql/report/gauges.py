@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.decision.policy import Kind
+from sentinel_sql.decision.policy import Kind, Policy
 from sentinel_sql.decision.verdict import GuardReason, Verdict
 from sentinel_sql.trajectory.record import Step
 
@@ -95,6 +95,21 @@ class State:
         if self.delivery is None:
             return self.p_correct, self.early
         return self.delivery, self.bar
+
+
+def rules(policy: Policy, *, early_stop: bool) -> str:
+    """Say by which rules a run is guarded, in one line.
+
+    Args:
+        policy: in force, with Chow's bar.
+        early_stop: it was asked for; without a threshold it then never stops.
+    """
+    stop = "off" if not early_stop else "on, but none pays at this λ"
+    if policy.early is not None:
+        stop = f"below s = {policy.early:.3g}"
+    bar = policy.delivery_bar(None)
+    given = "every answer" if bar is None else f"answers from τ = {bar:.3g} on"
+    return f"λ = {policy.stakes:g} delivers {given}; early stop {stop}"
 
 
 def header() -> RenderableType:
