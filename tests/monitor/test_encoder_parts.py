@@ -103,6 +103,18 @@ def test_a_name_that_cannot_be_fetched_is_told_with_the_files_to_put(
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/nowhere/encoder", "./encoder", "../encoder", "~/nowhere/encoder", "a/b/c", "encoder/"],
+)
+def test_a_path_where_no_folder_is_never_asks_the_hub(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "_fetched", lambda name: pytest.fail(f"asked for {name}"))
+    with pytest.raises(InputError, match="no folder"):
+        source.find(path)
+
+
 @pytest.mark.parametrize("name", source.NEEDED)
 def test_a_folder_that_lacks_a_file_is_told_which(
     name: str, tiny_encoder: Path, tmp_path: Path

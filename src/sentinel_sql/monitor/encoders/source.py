@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,6 +17,9 @@ from sentinel_sql.monitor.encoders.extras import transformers
 
 NEEDED = ("config.json", "model.safetensors", "tokenizer.json")
 _FETCHED = ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*.json")
+
+_HUB_NAME = re.compile(r"(?:[\w-][\w.-]*/)?[\w-][\w.-]*")
+"""What the hub takes for a name; anything else is a path, which never asks the network."""
 
 UNBOUNDED = 1 << 20
 """A tokenizer that claims more than this many tokens states no limit."""
@@ -33,6 +37,11 @@ def find(encoder: str) -> Path:
     """
     folder = Path(encoder).expanduser()
     if not folder.is_dir():
+        if not _HUB_NAME.fullmatch(encoder):
+            raise InputError(
+                f"there is no folder {encoder}: name one with {_listed(NEEDED)}, or a model of the "
+                "hub as OWNER/NAME"
+            )
         folder = _fetched(encoder)
     if missing := _missing(folder):
         raise InputError(
