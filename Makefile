@@ -62,4 +62,4 @@ docs: setup  ## write the reference of the command from its own help
 	$(BIN)/python -m sentinel_sql.cli.reference > docs/cli.md
 
 clean:  ## remove what the targets made
-	rm -rf .venv build dist
+	rm -rf .venv build dist demo .coverage .hypothesis .*_cache src/*.egg-info

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,30 @@ def test_the_demo_evaluates_and_shows_one_run_of_each_ending(document: Any) -> N
             )
     assert replays["stopped"]["run"]
     assert replays["delivered"]["run"]
+    (show,) = (command for command in document["next"] if "sentinel show" in command)
+    assert show.split()[3] == replays["delivered"]["run"]["question"]["id"]
     right = replays["delivered"]["run"]["truth"]
     assert right["correct"]
     assert right["gold"] == right["given"]
+
+
+def test_endings_and_runs_without_an_answer_add_up_to_the_ladders_counts(document: Any) -> None:
+    evaluation = document["evaluation"]
+    (row,) = (
+        row
+        for row in evaluation["exhibits"]["ladder"]["rows"]
+        if (row["system"], row["stakes"]) == ("early-stop", 1.0)
+    )
+    cases = {replay["kind"]: replay["cases"] for replay in document["replays"]}
+    decided = row["decisions"]
+    assert cases["refused"] == decided.get("refuse", 0)
+    assert cases["delivered"] == decided.get("deliver", 0)
+    assert cases["stopped"] + document["without_answer"] == decided.get("exit", 0) + decided.get(
+        "withhold", 0
+    )
+    assert sum(cases.values()) + document["without_answer"] == evaluation["counts"]["runs"]
+    alone = evaluation["counts"]["abstained"] + evaluation["counts"]["cap"]
+    assert 0 < document["without_answer"] <= alone
 
 
 def test_the_runs_shown_are_chosen_as_the_rule_says(demo_folder: Path) -> None:
@@ -102,8 +124,12 @@ def test_the_screen_fits_eighty_columns_and_names_what_to_do_next(
         "sentinel evaluate demo/",
         "--rivals --out demo/evaluation",
         "sentinel report demo/evaluation",
+        "held-out runs the agent itself gave no answer.",
     ):
         assert told in call.out, told
+    shown = re.search(r"sentinel show (\S+) (\S+) ", call.out)
+    assert shown is not None
+    assert shown[2] in {run.question.id for run in read_trajectories(Path(shown[1]))}
     assert (tmp_path / "demo" / "monitor" / "manifest.json").is_file()
 
 

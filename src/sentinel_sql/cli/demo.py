@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sentinel_sql.cli.called import told
 from sentinel_sql.cli.output import AsJson, emit, say, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from sentinel_sql.decision.policy import Policy
     from sentinel_sql.pipeline.demo import DemoFolder
     from sentinel_sql.pipeline.evaluate import Evaluation
 
@@ -50,7 +52,7 @@ def demo(
     The agent's runs were recorded; everything else happens now, on this machine, offline.
     """
     from sentinel_sql.hospital.recordings import DEFAULT, confidences, provenance, recording
-    from sentinel_sql.pipeline.demo import build, evaluated
+    from sentinel_sql.pipeline.demo import build, evaluated, without_answer
 
     made = build(
         folder,
@@ -65,15 +67,17 @@ def demo(
         "runs": str(made.runs),
         "provenance": None if runs else provenance().get(DEFAULT),
         "evaluation": evaluation.to_json(),
-        "next": _next(made),
     }
     console = None if as_json else terminal()
     if console is not None:
         for part in _exhibits(document):
             console.print(part)
-    document["replays"] = _replays(
+    policy, replays = _replays(
         made, evaluation, stakes=stakes, console=console, pace=0.0 if fast else None
     )
+    document["replays"] = replays
+    document["without_answer"] = without_answer(evaluation.scores, policy)
+    document["next"] = _next(made, [it["run"]["question"]["id"] for it in replays if it["run"]])
     emit(document, as_json=as_json, tables=lambda: _closing(document))
 
 
@@ -105,8 +109,8 @@ def _replays(
     stakes: float,
     console: Console | None,
     pace: float | None,
-) -> list[dict[str, Any]]:
-    """Replay one run of each ending through a live guard."""
+) -> tuple[Policy, list[dict[str, Any]]]:
+    """Replay one run of each ending through a live guard; return its policy, and the runs."""
     from rich.text import Text
 
     from sentinel_sql.cli.recorded import Recorded
@@ -118,7 +122,8 @@ def _replays(
             head = f"Three held-out runs, guarded, at λ = {stakes:g} with early stop"
             console.print(Text(head, style="bold"))
             console.print("They are picked to be telling, not typical; the counts say how it is.")
-        for kind, ending in endings(evaluation.scores, recorded.guard.policy).items():
+        policy = recorded.guard.policy
+        for kind, ending in endings(evaluation.scores, policy).items():
             if console is not None:
                 title, right = ENDINGS[kind]
                 console.print()
@@ -134,10 +139,10 @@ def _replays(
             if ending.chosen is not None:
                 run = recorded.replay(ending.chosen, console=console, pace=pace)
             replays.append({"kind": kind, "cases": ending.cases, "right": ending.right, "run": run})
-    return replays
+    return policy, replays
 
 
-def _next(made: DemoFolder) -> list[str]:
+def _next(made: DemoFolder, shown: Sequence[str]) -> list[str]:
     folder = made.hospital.folder
     place = "" if folder == FOLDER else f" --folder {folder}"
     asked = f" --confidences {made.confidences}" if made.confidences.is_dir() else ""
@@ -146,7 +151,8 @@ def _next(made: DemoFolder) -> list[str]:
         f"    --labels {made.labels} --monitor {made.monitor} \\\n"
         f"    --rivals{asked} --out {folder / 'evaluation'}",
         f"sentinel report {folder / 'evaluation'} --out {folder / 'report'}",
-        f"sentinel show {made.runs} QUESTION_ID \\\n    --monitor {made.monitor}",
+        f"sentinel show {made.runs} {shown[-1] if shown else 'QUESTION_ID'} \\\n"
+        f"    --monitor {made.monitor}",
         f"sentinel ask --recorded{place}",
         f'sentinel ask "how many patients are there?"{place} \\\n    --base-url URL --model NAME',
     ]
@@ -155,7 +161,15 @@ def _next(made: DemoFolder) -> list[str]:
 def _closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    yield Text(f"\nAll that was made is in {document['folder']}. Next:")
+    others, runs = document["without_answer"], document["evaluation"]["counts"]["runs"]
+    yield Text(
+        f"\nIn the other {others} of {runs} held-out runs the agent itself gave no answer.",
+        style="dim",
+    )
+    yield Text(f"\nAll that was made is in {document['folder']}.")
+    for line in told():
+        yield Text(line, no_wrap=True, overflow="ignore")
+    yield Text("Next:")
     for command in document["next"]:
         # A command is there to be pasted, so a long path is never broken to the terminal's width.
         yield Text(f"  {command}", no_wrap=True, overflow="ignore")

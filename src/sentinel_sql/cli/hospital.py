@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sentinel_sql.cli.called import told
 from sentinel_sql.cli.output import AsJson, emit, facts
 
 EXAMPLE = "Example: sentinel hospital hospital/ --patients 1000"
@@ -48,4 +49,12 @@ def hospital(
         f"and label the runs with `sentinel label`, or see all of it by\n"
         f"  sentinel demo --runs runs/mine"
     )
-    emit(document, as_json=as_json, tables=lambda: [facts("Hospital", document), Text(following)])
+    emit(
+        document,
+        as_json=as_json,
+        tables=lambda: [
+            facts("Hospital", document),
+            Text(following),
+            *(Text(line, no_wrap=True, overflow="ignore") for line in told()),
+        ],
+    )

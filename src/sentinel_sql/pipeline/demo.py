@@ -39,6 +39,9 @@ MODE = "sentinel-1"
 SEED = 42
 STAMP = "demo.json"
 
+_BY_A_CHECK = ("unanswerable", "below-bar")
+"""Why an answer is withheld; every other reason is of a run without one."""
+
 OnStage = Callable[[str], None]
 """Is told what is done next."""
 
@@ -234,12 +237,20 @@ def endings(scores: PrefixScores, policy: Policy) -> Mapping[str, Shown]:
     verdicts = policy.replay(scores)
     kinds = np.array(KINDS)[verdicts.kinds]
     reasons = np.array(REASONS)[verdicts.reasons]
-    withheld = (kinds == "withhold") & np.isin(reasons, ("unanswerable", "below-bar"))
+    withheld = (kinds == "withhold") & np.isin(reasons, _BY_A_CHECK)
     return {
         "refused": _shown(scores, kinds == "refuse", ~scores.correct),
         "stopped": _shown(scores, (kinds == "exit") | withheld, ~scores.correct),
         "delivered": _shown(scores, verdicts.delivered, scores.correct),
     }
+
+
+def without_answer(scores: PrefixScores, policy: Policy) -> int:
+    """Count the runs of none of the `endings`: no check stopped them, and they gave no answer."""
+    verdicts = policy.replay(scores)
+    kinds = np.array(KINDS)[verdicts.kinds]
+    reasons = np.array(REASONS)[verdicts.reasons]
+    return int(((kinds == "withhold") & ~np.isin(reasons, _BY_A_CHECK)).sum())
 
 
 def _shown(scores: PrefixScores, which: Bools, right: Bools) -> Shown:
