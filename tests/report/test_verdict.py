@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentinel_sql.evaluation.counted import counted_share
-from sentinel_sql.report.verdict import spans, standing, verdict
+from sentinel_sql.report.verdict import STANDINGS, Span, spans, standings, verdict
 
 reals = st.floats(-5, 1)
 
@@ -36,18 +36,28 @@ def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
     return rows
 
 
+def has_company(where: list[bool], place: int) -> bool:
+    """At the ends of the table there is but one neighbour, and nothing to stand out from."""
+    return place in (0, len(where) - 1) or where[place - 1] or where[place + 1]
+
+
 @given(tables())
 def test_believing_is_advised_only_where_gain_and_counted_answers_both_carry_it(
     rows: list[dict[str, Any]],
 ) -> None:
     said = verdict(rows, runs=100)
-    better = [
-        row
+    carried = [
+        bool(row["coverage"]) and row["gain_low"] > 0 and row["accuracy_counted_low"] > row["bar"]
         for row in rows
-        if row["coverage"] and row["gain_low"] > 0 and row["accuracy_counted_low"] > row["bar"]
+    ]
+    better = [
+        row for place, row in enumerate(rows) if carried[place] and has_company(carried, place)
     ]
     assert ("can be believed" in said.headline) == bool(better)
     assert (said.tone == "yes") == any(row["stakes"] >= 1 for row in better)
+    light = "costs less than a right one earns" in said.headline
+    if better:
+        assert light == all(row["stakes"] < 1 for row in better)
     if not any(row["coverage"] and row["gain"] > 0 for row in rows):
         assert "Don't rely on its answers" in said.headline
 
@@ -55,10 +65,13 @@ def test_believing_is_advised_only_where_gain_and_counted_answers_both_carry_it(
 @given(tables())
 def test_what_is_worse_than_never_answering_is_said_plainly(rows: list[dict[str, Any]]) -> None:
     said = " ".join(verdict(rows, runs=100).sentences)
-    worse = [row for row in rows if row["coverage"] and row["gain_high"] < 0]
-    assert ("clearly earns less than never answering" in said) == bool(worse)
-    no_better = [row for row in rows if standing(row) == "not-better"]
+    worse = [bool(row["coverage"]) and row["gain_high"] < 0 for row in rows]
+    clearly = [has_company(worse, place) for place, it in enumerate(worse) if it]
+    assert ("clearly earns less than never answering" in said) == any(clearly)
+    no_better = [each for each in standings(rows) if each == "not-better"]
     assert ("earns no more than never answering" in said) == bool(no_better)
+    if not all(clearly):
+        assert no_better
 
 
 @given(tables())
@@ -100,11 +113,36 @@ def test_answers_without_a_fault_carry_no_higher_stakes_than_their_number_does(
     answers: int, enough_for: float | None
 ) -> None:
     rows = spotless(answers, (0.1, 2.0, 4.0, 9.0, 20.0, 50.0))
-    found = [row["stakes"] for row in rows if standing(row) == "better"]
+    told = zip(rows, standings(rows), strict=True)
+    found = [row["stakes"] for row, each in told if each == "better"]
     assert (found[-1] if found else None) == enough_for
     said = " ".join(verdict(rows, runs=36).sentences)
     told = f"{answers} of {answers} answers right can still come from an agent that is right"
     assert (told in said) == (enough_for != 50.0)
+
+
+def at(level: float, low: float, high: float) -> dict[str, Any]:
+    (row,) = spotless(200, (level,))
+    return row | {"gain_low": low, "gain": (low + high) / 2, "gain_high": high}
+
+
+def test_a_lone_stake_between_others_is_never_clearly_anything() -> None:
+    rows = [at(3.3, -0.3, 0.01), at(3.63, -0.4, -0.01), at(4.0, -0.2, 0.01)]
+    assert spans(rows) == (Span(standing="not-better", low=3.3, high=4.0, levels=3),)
+    rows = [at(1.0, -0.1, 0.3), at(1.1, 0.01, 0.3), at(1.2, -0.1, 0.3)]
+    said = verdict(rows, runs=251)
+    assert said.spans == (Span(standing="unsure", low=1.0, high=1.2, levels=3),)
+    assert not said.sentences
+    pair = [at(3.3, -0.3, 0.01), at(3.63, -0.4, -0.01), at(4.0, -0.4, -0.01)]
+    assert [span.standing for span in spans(pair)] == ["not-better", "worse"]
+    assert set(standings(rows)) <= set(STANDINGS)
+
+
+def test_low_stakes_alone_are_called_what_they_are() -> None:
+    meant = "but at λ < 1 a wrong answer costs less than a right one earns"
+    assert meant in verdict([at(0.1, 0.1, 0.3), at(0.2, 0.1, 0.3)], runs=251).headline
+    assert meant in verdict([at(0.1, -0.1, 0.3), at(0.2, -0.1, 0.3)], runs=251).headline
+    assert meant not in verdict([at(0.5, 0.1, 0.3), at(2.0, 0.1, 0.3)], runs=251).headline
 
 
 def test_a_table_that_doesnt_count_its_answers_is_never_sure() -> None:

@@ -41,6 +41,7 @@ def report(
         "page": str(written.page),
         "agents": list(written.agents),
         "runs": written.runs,
+        "evaluated": written.evaluated,
         "figures": written.figures,
         "bytes": written.bytes,
     }
@@ -50,6 +51,11 @@ def report(
 def _screen(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    yield facts("Report", dict(document) | {"bytes": f"{document['bytes']:,}"})
+    told = dict(document) | {
+        "runs": f"{document['runs']:,} of {document['evaluated']:,} shown one by one",
+        "evaluated": None,
+        "bytes": f"{document['bytes']:,}",
+    }
+    yield facts("Report", told)
     # A line of its own: a table's title is broken to the width of the table.
     yield Text(f"Open {document['page']} in a browser.", overflow="fold")

@@ -22,10 +22,11 @@ from sentinel_sql.report.page_data import (
     report_data,
     rows_at,
     shared_levels,
+    standings_at,
 )
 from sentinel_sql.report.sections import SECTIONS, Section
 from sentinel_sql.report.templating import render
-from sentinel_sql.report.verdict import SHORT, STANDINGS, TONES, standing
+from sentinel_sql.report.verdict import SHORT, STANDINGS, TONES
 
 TITLE: Final = "Can this agent be believed?"
 SIDE_BY_SIDE: Final = "Agents side by side"
@@ -80,7 +81,7 @@ def report_page(
         title=TITLE if len(agents) == 1 else "Can these agents be believed?",
         agents=[first_screen(agent) for agent in agents],
         standings=STANDINGS,
-        standing=lambda agent: STANDINGS[standing(rows[agent][start])],
+        standing=lambda agent: STANDINGS[standings_at(agents[agent], levels)[start]],
         short=SHORT,
         tones=TONES,
         stakes_known=known,

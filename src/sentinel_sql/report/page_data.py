@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sentinel_sql.report.agents import ReportedAgent
-from sentinel_sql.report.verdict import STANDINGS, standing
+from sentinel_sql.report.verdict import STANDINGS, Standing, standings
 
 START: Final = 4.0
 """The λ at which the page opens: the middle one of record."""
@@ -61,7 +61,7 @@ def report_data(
                 "bar": [row["bar"] for row in rows],
                 "early": [row.get("early_stop") for row in rows],
                 "columns": {name: [row[name] for row in rows] for name in columns},
-                "standing": [standing(row) for row in rows],
+                "standing": standings_at(agent, levels),
             }
         )
     return packed(
@@ -90,6 +90,13 @@ def shared_levels(agents: Sequence[ReportedAgent]) -> list[float]:
 def rows_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Mapping[str, Any]]:
     """Return an agent's rows of the stakes table at these λ."""
     by_level = {row["stakes"]: row for row in agent.stakes}
+    return [by_level[level] for level in levels]
+
+
+def standings_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Standing]:
+    """Return what an agent is at these λ, told over its whole table as the verdict is."""
+    found = standings(agent.stakes)
+    by_level = {row["stakes"]: each for row, each in zip(agent.stakes, found, strict=True)}
     return [by_level[level] for level in levels]
 
 

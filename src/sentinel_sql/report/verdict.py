@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, Literal
 
 Rows = Sequence[Mapping[str, Any]]
@@ -36,6 +37,7 @@ TONES: Final[Mapping[Standing, str]] = {
     "silent": "no",
     "unknown": "no",
 }
+_WITHOUT_CLEARLY: Final[Mapping[Standing, Standing]] = {"better": "unsure", "worse": "not-better"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +74,21 @@ class Verdict:
     spans: tuple[Span, ...]
 
 
-def standing(row: Mapping[str, Any]) -> Standing:
-    """Tell what a guarded agent is at the λ of a row of the stakes table."""
+def standings(rows: Rows) -> list[Standing]:
+    """Tell what a guarded agent is at each λ of the stakes table, by rising λ.
+
+    Ours: what is "clearly" so at one λ, and at neither of its two neighbours on the grid, loses
+    the word; of 67 intervals of 95 % a few miss by chance. Nothing else is smoothed.
+    """
+    alone = [_standing(row) for row in rows]
+    found = list(alone)
+    for place in range(1, len(alone) - 1):
+        if alone[place] not in (alone[place - 1], alone[place + 1]):
+            found[place] = _WITHOUT_CLEARLY.get(alone[place], alone[place])
+    return found
+
+
+def _standing(row: Mapping[str, Any]) -> Standing:
     gain, low, high = row["gain"], row["gain_low"], row["gain_high"]
     if gain is None:
         return "unknown"
@@ -100,8 +115,8 @@ def carried(row: Mapping[str, Any]) -> bool:
 def spans(rows: Rows) -> tuple[Span, ...]:
     """Put neighbouring λ of one standing together."""
     found = []
-    for each, members in groupby(rows, key=standing):
-        levels = [row["stakes"] for row in members]
+    for each, members in groupby(zip(standings(rows), rows, strict=True), key=itemgetter(0)):
+        levels = [row["stakes"] for _, row in members]
         found.append(Span(standing=each, low=levels[0], high=levels[-1], levels=len(levels)))
     return tuple(found)
 
@@ -129,13 +144,13 @@ def verdict(rows: Rows, *, runs: int) -> Verdict:
         tone = "yes" if grave else "unsure"
         headline = (
             f"Its answers can be believed at {found['better']}: there it clearly earns more than "
-            "never answering."
+            f"never answering{_of_low_stakes(stretches, 'better')}."
         )
     elif found["unsure"]:
         tone = "unsure"
         headline = (
             f"At no stakes does it clearly earn more than never answering; at {found['unsure']} "
-            f"it may ({told})."
+            f"it may{_of_low_stakes(stretches, 'unsure')} ({told})."
         )
     else:
         tone = "no"
@@ -158,9 +173,17 @@ def verdict(rows: Rows, *, runs: int) -> Verdict:
     return Verdict(tone=tone, headline=headline, sentences=tuple(sentences), spans=stretches)
 
 
+def _of_low_stakes(stretches: Sequence[Span], wanted: Standing) -> str:
+    """Say what λ < 1 means where that is all there is."""
+    if any(span.high >= 1 for span in stretches if span.standing == wanted):
+        return ""
+    return ", but at λ < 1 a wrong answer costs less than a right one earns"
+
+
 def _too_few(rows: Rows) -> list[str]:
     """Say why the least λ that only resampling is sure of is no better than perhaps."""
-    row = next((it for it in rows if standing(it) == "unsure" and it["gain_low"] > 0), None)
+    unsure = (row for row in rows if _standing(row) == "unsure")
+    row = next((row for row in unsure if row["gain_low"] > 0), None)
     if row is None:
         return []
     if row.get("accuracy_counted_low") is None:

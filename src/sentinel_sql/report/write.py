@@ -33,7 +33,8 @@ class Written:
     Attributes:
         page: the HTML file.
         agents: their names.
-        runs: how many single runs it shows.
+        runs: how many single runs it shows, one by one.
+        evaluated: how many runs its figures are of.
         figures: how many figures stand beside it.
         bytes: size of the page.
     """
@@ -41,6 +42,7 @@ class Written:
     page: Path
     agents: tuple[str, ...]
     runs: int
+    evaluated: int
     figures: int
     bytes: int
 
@@ -94,6 +96,7 @@ def write_report(
         page=out / PAGE,
         agents=tuple(agent.name for agent in agents),
         runs=len(shown.views),
+        evaluated=sum(agent.runs for agent in agents),
         figures=len(figures) + (overview is not None),
         bytes=len(page.encode()),
     )
