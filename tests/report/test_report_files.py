@@ -294,3 +294,23 @@ def test_what_one_command_adds_stands_in_one_section() -> None:
     together = {"feature_screen", "survivor_matrix", "family_knockouts"}
     (features,) = [section for section in SECTIONS if section.name == "features"]
     assert set(features.tables) == together
+
+
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        (("demo/evaluation", "demo-plain/evaluation"), ("demo", "demo-plain")),
+        (("one/guided", "one/plain"), ("guided", "plain")),
+        (("a/b/evaluation", "b/evaluation", "c/evaluation"), ("a/b", "b", "c")),
+    ],
+)
+def test_agents_over_one_model_are_told_apart_by_their_folders(
+    evaluation_folder: Path, tmp_path: Path, places: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    from sentinel_sql.report.agents import read_agents
+
+    folders = [shutil.copytree(evaluation_folder, tmp_path / place) for place in places]
+    names = [agent.name for agent in read_agents(folders)]
+    assert len(set(names)) == len(names)
+    for name, place in zip(names, told, strict=True):
+        assert place.rpartition("/")[2] in name

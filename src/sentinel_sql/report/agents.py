@@ -63,17 +63,14 @@ def read_agents(folders: Iterable[Path]) -> tuple[ReportedAgent, ...]:
         InputError: there is no evaluation, a damaged one, or the same folder twice.
     """
     agents: list[ReportedAgent] = []
-    names: set[str] = set()
+    places: list[Path] = []
     for folder in folders:
-        if any(folder.resolve() == agent.folder.resolve() for agent in agents):
+        if folder.resolve() in [place.resolve() for place in places]:
             raise InputError(f"{folder} was named twice: name each evaluation once")
-        document = _document(folder)
-        name = _name(document, folder)
-        if name in names:
-            name = f"{name} ({folder.name})"
-        if name in names:
-            name = f"{name} {len(agents) + 1}"
-        names.add(name)
+        places.append(folder)
+    documents = [_document(folder) for folder in places]
+    names = _told_apart([_name(*each) for each in zip(documents, places, strict=True)], places)
+    for name, folder, document in zip(names, places, documents, strict=True):
         agents.append(
             ReportedAgent(
                 folder=folder,
@@ -149,6 +146,19 @@ def _name(document: Mapping[str, Any], folder: Path) -> str:
     parts = [part.strip() for part in str(document["monitor"]["agent"]).split("|")]
     named = [part for part in (parts[1:2] or []) + parts[:1] if part not in ("", "-")]
     return Path(named[0]).name[:60] if named else folder.name
+
+
+def _told_apart(names: Sequence[str], places: Sequence[Path]) -> list[str]:
+    """Add to each name that stands twice where its folder's path differs from the others'."""
+    paths = [place.resolve().parts for place in places]
+    while len(paths) > 1 and len({path[-1:] for path in paths}) == 1:
+        paths = [path[:-1] for path in paths]
+    several = {name for name in names if names.count(name) > 1}
+    told: list[str] = []
+    for number, (name, path) in enumerate(zip(names, paths, strict=True), 1):
+        unique = f"{name} ({path[-1]})" if name in several and path else name
+        told.append(unique if unique not in told else f"{unique} {number}")
+    return told
 
 
 def _slug(name: str, number: int) -> str:
