@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from sentinel_sql.monitor.encoder import FittedEncoderHead
 from sentinel_sql.monitor.encoders.extras import transformers
 from sentinel_sql.monitor.encoders.onnx_export import export
 from sentinel_sql.monitor.encoders.run import Description, Encoder, files_in
 from sentinel_sql.monitor.encoders.text import Text
-from sentinel_sql.monitor.linear import LinearHead
+from sentinel_sql.monitor.heads.encoder import FittedEncoderHead
+from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.surroundings import NOWHERE
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.render import SCORING_TOKENS, count_tokens, render_step

@@ -22,8 +22,8 @@ from sentinel_sql.decision.policy import SYSTEMS
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.bootstrap import RESAMPLES, Resampling
-from sentinel_sql.evaluation.exhibit import Evidence
-from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 
 AGENTS = 5
 QUESTIONS = 2_100

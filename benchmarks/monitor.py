@@ -24,8 +24,8 @@ from typing import Any
 from sentinel_sql.decision.policy import Policy
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
-from sentinel_sql.evaluation.exhibit import Evidence
-from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor import bundle
 from sentinel_sql.monitor.session import Monitor

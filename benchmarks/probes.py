@@ -18,9 +18,9 @@ from pathlib import Path
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.monitor.families.table import EVERY, PROBES
-from sentinel_sql.monitor.linear import LinearHead
-from sentinel_sql.pipeline.compare_heads import compare_heads
+from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.questions.pools import Pools
+from sentinel_sql.rivals.compare_heads import compare_heads
 from sentinel_sql.trajectory.store import read_trajectories
 
 SEEDS = (1, 2, 3, 4, 5)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from run_cases import planted_store
-from sentinel_sql.monitor.encoder import EncoderHead, FittedEncoderHead
 from sentinel_sql.monitor.encoders.run import silent
 from sentinel_sql.monitor.encoders.text import Text
+from sentinel_sql.monitor.heads.encoder import EncoderHead, FittedEncoderHead
 from sentinel_sql.monitor.snapshots import read_run
 
 KILLED_AT = 9

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.session import Monitor
-from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
+from sentinel_sql.pipeline.evaluate import evaluate
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.questions.pools import Pools, make_pools
 from sentinel_sql.trajectory.record import Trajectory

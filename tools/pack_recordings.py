@@ -32,8 +32,8 @@ from sentinel_sql.hospital.recordings import (
     provenance,
 )
 from sentinel_sql.hospital.schema import DATABASE
-from sentinel_sql.pipeline.confidences import MANIFEST, RECORDS, answer_hash, read_confidences
 from sentinel_sql.questions.record import question_id_of
+from sentinel_sql.rivals.confidences import MANIFEST, RECORDS, answer_hash, read_confidences
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.store import read_manifest, read_trajectories

@@ -9,7 +9,7 @@ import pytest
 
 from command_project import Project, Sentinel
 from sentinel_sql.errors import CannotFitError, InputError
-from sentinel_sql.evaluation import tables
+from sentinel_sql.evaluation_store import tables
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.store import read_trajectories

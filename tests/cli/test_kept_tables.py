@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from command_project import Project, Sentinel
-from sentinel_sql.evaluation import tables
+from sentinel_sql.evaluation_store import tables
 from sentinel_sql.testing import CLOCK
 
 

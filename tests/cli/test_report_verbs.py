@@ -59,7 +59,7 @@ def test_without_its_extra_the_report_names_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
     library: str,
 ) -> None:
-    from sentinel_sql.report import templating
+    from sentinel_sql.report.page.page import templating
 
     templating._environment.cache_clear()
     monkeypatch.setitem(sys.modules, library, None)

@@ -14,7 +14,7 @@ import sentinel_sql
 from command_project import Project, Sentinel
 from sentinel_sql.cli.output import emit
 from sentinel_sql.labels.file import read_labels, write_labels
-from sentinel_sql.report.tables import ladder
+from sentinel_sql.report.terminal.evaluation import ladder
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Observation

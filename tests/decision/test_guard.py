@@ -19,13 +19,13 @@ from sentinel_sql.agent.react import ReactAgent, finished
 from sentinel_sql.database.executor import ExecutionResult, summarize
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.guard import Guard, guarded
-from sentinel_sql.decision.observing import observed
+from sentinel_sql.decision.observation import observed
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import OnUnavailable
 from sentinel_sql.errors import BundleError, InputError
 from sentinel_sql.monitor.bundle import save
-from sentinel_sql.monitor.hybrid import INPUTS, Delivery, FittedHybrid
+from sentinel_sql.monitor.delivery_estimator import INPUTS, Delivery, FittedHybrid
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.questions.record import Question

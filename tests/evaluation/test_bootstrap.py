@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from score_cases import random_scores
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.bootstrap import Interval, Resampling, Reweighting
-from sentinel_sql.evaluation.exhibit import Evidence
+from sentinel_sql.evaluation.exhibit_record import Evidence
 
 RESAMPLES = 40
 

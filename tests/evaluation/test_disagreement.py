@@ -3,7 +3,11 @@ from __future__ import annotations
 import pytest
 
 from sentinel_sql.errors import LabelsError
-from sentinel_sql.evaluation.disagreement import disagreement, disagreement_reasons, judges_in
+from sentinel_sql.evaluation.studies.judge_disagreement import (
+    disagreement,
+    disagreement_reasons,
+    judges_in,
+)
 from sentinel_sql.labels.record import JudgeName, Label, LabelsHeader
 from sentinel_sql.schema import Schema
 

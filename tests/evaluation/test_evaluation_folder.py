@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation import tables
-from sentinel_sql.evaluation.exhibit import Exhibit
-from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.evaluation.exhibit_record import Exhibit
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation.options import Options
-from sentinel_sql.evaluation.sources import EVALUATE, Source, read_sources
-from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
-from sentinel_sql.pipeline.evaluation_folder import read, save
+from sentinel_sql.evaluation_store import tables
+from sentinel_sql.evaluation_store.folder import read, save
+from sentinel_sql.evaluation_store.record import Evaluation
+from sentinel_sql.evaluation_store.sources import EVALUATE, Source, read_sources
+from sentinel_sql.pipeline.evaluate import evaluate
 from small_runs import fitted
 
 

@@ -10,11 +10,11 @@ import pytest
 from score_cases import random_scores
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation import tables
 from sentinel_sql.evaluation.bootstrap import Interval
-from sentinel_sql.evaluation.column import Column, cells_of, columns_of
-from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
-from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.evaluation.column_meaning import Column, cells_of, columns_of
+from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
+from sentinel_sql.evaluation_store import tables
 
 
 def evidence(runs: int = 120) -> Evidence:

@@ -16,21 +16,21 @@ from score_cases import (
     score_by_hand,
     stakes_levels,
 )
-from sentinel_sql.decision.columns import terminal
 from sentinel_sql.decision.policy import SYSTEMS
 from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.ragged_columns import terminal
 from sentinel_sql.decision.thresholds import freeze
-from sentinel_sql.evaluation.by_step import by_step
-from sentinel_sql.evaluation.exhibit import Evidence
-from sentinel_sql.evaluation.exhibits import EXHIBITS
-from sentinel_sql.evaluation.gain import gain
-from sentinel_sql.evaluation.heads import heads
-from sentinel_sql.evaluation.ladder import ladder
-from sentinel_sql.evaluation.operating import operating
-from sentinel_sql.evaluation.reliability import confidence_bins, reliability
+from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibits.auroc_by_step import by_step
+from sentinel_sql.evaluation.exhibits.gain import gain
+from sentinel_sql.evaluation.exhibits.head_ranking import heads
+from sentinel_sql.evaluation.exhibits.operating_characteristics import operating
+from sentinel_sql.evaluation.exhibits.reliability import confidence_bins, reliability
+from sentinel_sql.evaluation.exhibits.risk_coverage import selective
+from sentinel_sql.evaluation.exhibits.step_economics import step_economics
+from sentinel_sql.evaluation.exhibits.system_ladder import ladder
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation.replay import replay
-from sentinel_sql.evaluation.selective import selective
-from sentinel_sql.evaluation.step_economics import step_economics
 
 
 def evidence(seed: int = 1, runs: int = 200, **changes: np.ndarray) -> Evidence:

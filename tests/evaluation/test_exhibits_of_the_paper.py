@@ -14,28 +14,28 @@ from scipy.stats import beta
 from sklearn.metrics import roc_auc_score
 
 from score_cases import random_scores
-from sentinel_sql.decision.columns import gate_times
 from sentinel_sql.decision.payoff import chow_bar, payoffs
+from sentinel_sql.decision.ragged_columns import gate_times
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.errors import CannotFitError, InputError
-from sentinel_sql.evaluation.cost import cost
-from sentinel_sql.evaluation.counted import counted_share
-from sentinel_sql.evaluation.cross_agent import STACKED, cross_agent_exhibits
-from sentinel_sql.evaluation.early_stopping import early_stopping
-from sentinel_sql.evaluation.exact import exact_bars
-from sentinel_sql.evaluation.exhibit import Evidence
-from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibits.cost import cost
+from sentinel_sql.evaluation.exhibits.early_stopping import early_stopping
+from sentinel_sql.evaluation.exhibits.exact_bar import exact_bars
+from sentinel_sql.evaluation.exhibits.question_baseline import question_only
+from sentinel_sql.evaluation.exhibits.reliability import confidence_bins, reliability
+from sentinel_sql.evaluation.exhibits.resources import resources
+from sentinel_sql.evaluation.exhibits.reweighting import reweighted
+from sentinel_sql.evaluation.exhibits.risk_coverage import risk_coverage_sweep
+from sentinel_sql.evaluation.exhibits.stakes_sweep import stakes_sweep
+from sentinel_sql.evaluation.exhibits.strict_scoring import strict_scoring
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
+from sentinel_sql.evaluation.exhibits.withholding import withhold_roc, withholding
 from sentinel_sql.evaluation.options import Options, Prices
-from sentinel_sql.evaluation.paper import paper
-from sentinel_sql.evaluation.question_only import question_only
-from sentinel_sql.evaluation.reliability import confidence_bins, reliability
-from sentinel_sql.evaluation.resources import resources
-from sentinel_sql.evaluation.reweighted import reweighted
+from sentinel_sql.evaluation.paper_numbers import paper
 from sentinel_sql.evaluation.run_facts import RunFacts
-from sentinel_sql.evaluation.selective import risk_coverage_sweep
-from sentinel_sql.evaluation.stakes_sweep import stakes_sweep
-from sentinel_sql.evaluation.strict_scoring import strict_scoring
-from sentinel_sql.evaluation.withholding import withhold_roc, withholding
+from sentinel_sql.evaluation.share_interval import counted_share
+from sentinel_sql.evaluation.studies.cross_agent import STACKED, cross_agent_exhibits
 
 FROZEN = freeze(random_scores(2, 300))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sentinel_sql.evaluation.feature_screen import (
+from sentinel_sql.evaluation.studies.feature_screen import (
     ScreenScores,
     family_knockouts,
     feature_screen,

@@ -9,7 +9,13 @@ import pytest
 
 from sentinel_sql.errors import InputError, LabelsError, StoreError
 from sentinel_sql.evaluation.bootstrap import Resampling
-from sentinel_sql.evaluation.leakage import Task, copies, faults, reader_row, shuffled_control
+from sentinel_sql.evaluation.studies.leakage import (
+    Task,
+    copies,
+    faults,
+    reader_row,
+    shuffled_control,
+)
 from sentinel_sql.labels.record import Label
 from sentinel_sql.pipeline.leakage import Battery, leakage_battery
 from sentinel_sql.questions.pools import Pools, make_pools

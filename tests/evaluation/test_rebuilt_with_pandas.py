@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sentinel_sql.evaluation_store.folder import save
 from sentinel_sql.pipeline.evaluate import evaluate
-from sentinel_sql.pipeline.evaluation_folder import save
 from small_runs import fitted
 
 

@@ -11,13 +11,13 @@ from rich.console import Console
 from score_cases import random_scores
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.errors import CannotFitError, InputError
-from sentinel_sql.evaluation.exhibit import Evidence
-from sentinel_sql.evaluation.ladder import ladder
-from sentinel_sql.evaluation.seeds import main_figures, seed_figures, seed_variance
+from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibits.system_ladder import ladder
+from sentinel_sql.evaluation.studies.seed_variance import main_figures, seed_figures, seed_variance
 from sentinel_sql.monitor.session import Monitor
-from sentinel_sql.pipeline import seeds
+from sentinel_sql.pipeline import vary_seed as seeds
 from sentinel_sql.pipeline.evaluate import evaluate
-from sentinel_sql.report.seed_tables import seed_tables
+from sentinel_sql.report.terminal.seed_variance import seed_tables
 from small_runs import fitted, header
 
 

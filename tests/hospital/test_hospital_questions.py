@@ -33,7 +33,7 @@ from sentinel_sql.hospital.benchmark import (
 from sentinel_sql.hospital.catalog import SPOKEN
 from sentinel_sql.hospital.fill import render, says_something
 from sentinel_sql.hospital.slots import SLOTS
-from sentinel_sql.hospital.template import Kind
+from sentinel_sql.hospital.templates.template import Kind
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
 

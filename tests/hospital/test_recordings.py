@@ -16,7 +16,8 @@ import pytest
 from hospital_runs import ended_live_and_replayed, record_runs
 from sentinel_sql.errors import CannotFitError, StoreError
 from sentinel_sql.hospital.recordings import FOLDER, bundled, confidences, provenance, recording
-from sentinel_sql.pipeline.confidences import (
+from sentinel_sql.pipeline.demo import build
+from sentinel_sql.rivals.confidences import (
     RECORDS,
     Confidence,
     ConfidencesManifest,
@@ -24,7 +25,6 @@ from sentinel_sql.pipeline.confidences import (
     answer_hash,
     read_confidences,
 )
-from sentinel_sql.pipeline.demo import build
 from sentinel_sql.trajectory.store import read_trajectories
 
 RECORDINGS_LIMIT = 12 * 2**20

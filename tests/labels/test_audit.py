@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 
 from sentinel_sql.errors import LabelsError
-from sentinel_sql.evaluation.cohen import kappa, share
-from sentinel_sql.evaluation.judge_audit import judge_audit, raters_agreement
+from sentinel_sql.evaluation.rater_agreement import kappa, share
+from sentinel_sql.evaluation.studies.judge_audit import judge_audit, raters_agreement
 from sentinel_sql.labels.audit import (
     COLUMNS,
     AuditCase,

@@ -15,7 +15,7 @@ from sentinel_sql.database.executor import ExecutionResult, Limits
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.strict import OFFICIAL_MODES, mode_of
-from sentinel_sql.pipeline.check import check_questions
+from sentinel_sql.pipeline.check_questions import check_questions
 from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question

@@ -53,7 +53,7 @@ def test_the_calibration_pool_comes_back_in_columns(monitor: Monitor, saved: Pat
 def test_a_hybrid_is_saved_and_loaded_too(monitor: Monitor, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from sentinel_sql.monitor.hybrid import Delivery, fit_hybrid
+    from sentinel_sql.monitor.delivery_estimator import Delivery, fit_hybrid
 
     rng = np.random.default_rng(0)
     hybrid = fit_hybrid(rng.random((80, 11)), rng.random(80) < 0.5, seed=1)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from run_cases import planted_store, runs
 from sentinel_sql.monitor.bundle import HEADS
 from sentinel_sql.monitor.head import Bools, FittedHead, Head, Ints
-from sentinel_sql.monitor.ngrams import add_counts, count_ngrams
+from sentinel_sql.monitor.heads.ngrams import add_counts, count_ngrams
 from sentinel_sql.monitor.snapshots import read_run
 from sentinel_sql.monitor.surroundings import NOWHERE
 from sentinel_sql.testing import make_step, make_trajectory

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from run_cases import SCHEMA, planted_store, runs
-from sentinel_sql.monitor.contributions import contributions
-from sentinel_sql.monitor.grounding import keys_of
-from sentinel_sql.monitor.linear import FittedLinearHead, LinearHead
+from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.heads.contributions import contributions
+from sentinel_sql.monitor.heads.linear import FittedLinearHead, LinearHead
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.testing import CLOCK, make_step, make_trajectory
 from sentinel_sql.trajectory.record import Trajectory, commitment

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from run_cases import planted_store
 from sentinel_sql.errors import CannotFitError
 from sentinel_sql.monitor.crossfit import FOLDS, assign_folds, out_of_fold
-from sentinel_sql.monitor.linear import LinearHead
+from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.snapshots import ReadRun, Task, read_run
 
 

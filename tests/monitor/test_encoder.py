@@ -17,9 +17,9 @@ from sklearn.metrics import roc_auc_score
 import killed_fit
 from run_cases import HEADER, planted_store
 from sentinel_sql.monitor import bundle
-from sentinel_sql.monitor.encoder import EncoderHead, FittedEncoderHead
 from sentinel_sql.monitor.encoders.drift import drift
 from sentinel_sql.monitor.encoders.text import Text
+from sentinel_sql.monitor.heads.encoder import EncoderHead, FittedEncoderHead
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.monitor.snapshots import ReadRun, Task, fit_heads, read_run, score_prefixes
 from sentinel_sql.pipeline.fit import fit

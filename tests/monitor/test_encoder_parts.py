@@ -18,13 +18,13 @@ from sklearn.metrics import roc_auc_score
 from run_cases import planted_store
 from sentinel_sql.errors import InputError, MissingExtraError
 from sentinel_sql.monitor import bundle
-from sentinel_sql.monitor.embedding import EmbeddingHead
-from sentinel_sql.monitor.encoder import EncoderHead
 from sentinel_sql.monitor.encoders import extras, source
 from sentinel_sql.monitor.encoders.frozen import frozen_encoder
 from sentinel_sql.monitor.encoders.text import Text
 from sentinel_sql.monitor.encoders.tokens import Cutter
 from sentinel_sql.monitor.encoders.training import bucketed, class_weights, stopping_slice
+from sentinel_sql.monitor.heads.embedding import EmbeddingHead
+from sentinel_sql.monitor.heads.encoder import EncoderHead
 from sentinel_sql.monitor.snapshots import read_run
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)

@@ -7,8 +7,8 @@ import math
 from hypothesis import given
 
 from run_cases import QUERIES, SCHEMA, runs
-from sentinel_sql.monitor.features import FEATURES, FeatureState, features
-from sentinel_sql.monitor.grounding import keys_of
+from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.features.ten_features import FEATURES, FeatureState, features
 from sentinel_sql.testing import CLOCK, make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Telemetry, Trajectory, commitment
 

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 
-from sentinel_sql.monitor import hybrid as module
-from sentinel_sql.monitor.hybrid import FittedHybrid, choose_delivery, fit_hybrid, hybrid_inputs
+from sentinel_sql.monitor import delivery_estimator as module
+from sentinel_sql.monitor.delivery_estimator import (
+    FittedHybrid,
+    choose_delivery,
+    fit_hybrid,
+    hybrid_inputs,
+)
 
 
 def cases(seed: int, count: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from run_cases import SCHEMA
-from sentinel_sql.monitor.features import features
-from sentinel_sql.monitor.grounding import analyse_sql, keys_of
-from sentinel_sql.monitor.literals import Evidence, ungrounded_fraction
+from sentinel_sql.monitor.features.grounding import analyse_sql, keys_of
+from sentinel_sql.monitor.features.literals import Evidence, ungrounded_fraction
+from sentinel_sql.monitor.features.ten_features import features
 from sentinel_sql.testing import CLOCK, make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.monitor.ngrams import add_counts, count_ngrams, word_ngrams
+from sentinel_sql.monitor.heads.ngrams import add_counts, count_ngrams, word_ngrams
 
 
 @given(st.text(alphabet="abcXYZ 'é1_", max_size=60))

@@ -8,11 +8,11 @@ import random
 import numpy as np
 import pytest
 
-from sentinel_sql.monitor.families.probed import FEATURES, ProbeState
-from sentinel_sql.monitor.families.seen import Asked, Seen
+from sentinel_sql.monitor.families.probes import FEATURES, ProbeState
+from sentinel_sql.monitor.families.step_view import Asked, Seen
 from sentinel_sql.monitor.families.table import EVERY, PROBES
 from sentinel_sql.monitor.families.wording import read_wording
-from sentinel_sql.monitor.linear import LinearHead, LinearSnapshot
+from sentinel_sql.monitor.heads.linear import LinearHead, LinearSnapshot
 from sentinel_sql.monitor.surroundings import NOWHERE
 from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import AskedQuestion, NearestValue, Observation, Probes, Step

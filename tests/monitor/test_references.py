@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from run_cases import SCHEMA
-from sentinel_sql.monitor.grounding import analyse_sql, keys_of
+from sentinel_sql.monitor.features.grounding import analyse_sql, keys_of
 from sentinel_sql.schema import ForeignKey, Schema
 
 KEYS = keys_of(SCHEMA)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from sentinel_sql.monitor.regimes import fit_regime, inner_folds
+from sentinel_sql.monitor.heads.regimes import fit_regime, inner_folds
 
 N, WIDTH = 240, 12
 

@@ -12,10 +12,10 @@ from run_cases import HEADER, SCHEMA
 from sentinel_sql.errors import StoreError
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.families.table import EVERY
-from sentinel_sql.monitor.features import FEATURES
+from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.pipeline.screen_features import screen_features
 from sentinel_sql.questions.pools import FRACTIONS, Pools
-from sentinel_sql.report.screened import screen_tables
+from sentinel_sql.report.terminal.feature_screen import screen_tables
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Trajectory
 

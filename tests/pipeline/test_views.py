@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from report_world import Known, make_known
-from sentinel_sql.evaluation.telling import MOST
-from sentinel_sql.pipeline.evaluation_folder import VIEWS
-from sentinel_sql.pipeline.views import KEPT, keep_sample, sample, view
-from sentinel_sql.pipeline.weights import weights
+from sentinel_sql.evaluation.sample_runs import MOST
+from sentinel_sql.evaluation_store.folder import VIEWS
+from sentinel_sql.pipeline.run_views import KEPT, keep_sample, sample, view
+from sentinel_sql.pipeline.score_reasons import weights
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Trajectory
 from small_runs import fitted

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from report_world import Known, make_known
-from sentinel_sql.pipeline.evaluation_folder import save
-from sentinel_sql.pipeline.views import keep_sample
+from sentinel_sql.evaluation_store.folder import save
+from sentinel_sql.pipeline.run_views import keep_sample
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation.column import columns_of
-from sentinel_sql.report.agents import read_agents
+from sentinel_sql.evaluation.column_meaning import columns_of
+from sentinel_sql.report.evaluated_agents import read_agents
 from sentinel_sql.report.read_tables import LATER, ROWS
 
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.report.agents import ReportedAgent
-from sentinel_sql.report.first_screen import first_screen, options, said
+from sentinel_sql.report.evaluated_agents import ReportedAgent
+from sentinel_sql.report.page.first_screen import first_screen, options, said
 
 
 @given(st.floats(-60, 60))

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from sentinel_sql.cli.watch import screen
 from sentinel_sql.decision.verdict import Verdict
-from sentinel_sql.report.gauges import State, gauge, header, row
+from sentinel_sql.report.terminal.gauges import State, gauge, header, row
 from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import Observation
 

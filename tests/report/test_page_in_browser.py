@@ -233,8 +233,8 @@ def test_axe_finds_no_serious_fault_with_everything_unfolded(
 
 def test_one_run_has_a_page_of_its_own(known: Known, open_page: Any, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
-    from sentinel_sql.pipeline.views import view
-    from sentinel_sql.report.run import run_page
+    from sentinel_sql.pipeline.run_views import view
+    from sentinel_sql.report.page.run_page import run_page
 
     run = max(known.runs, key=lambda run: len(run.steps))
     file = tmp_path / "run.html"

@@ -19,12 +19,12 @@ from report_world import SNEAKY, Known
 from score_cases import random_scores
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
-from sentinel_sql.evaluation.exhibits import EXHIBITS
-from sentinel_sql.evaluation.tables import write
-from sentinel_sql.pipeline.evaluate import Evaluation
-from sentinel_sql.pipeline.evaluation_folder import save
-from sentinel_sql.report.sections import SECTIONS
+from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
+from sentinel_sql.evaluation_store.folder import save
+from sentinel_sql.evaluation_store.record import Evaluation
+from sentinel_sql.evaluation_store.tables import write
+from sentinel_sql.report.page.sections import SECTIONS
 
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
@@ -307,7 +307,7 @@ def test_what_one_command_adds_stands_in_one_section() -> None:
 def test_agents_over_one_model_are_told_apart_by_their_folders(
     evaluation_folder: Path, tmp_path: Path, places: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
-    from sentinel_sql.report.agents import read_agents
+    from sentinel_sql.report.evaluated_agents import read_agents
 
     folders = [shutil.copytree(evaluation_folder, tmp_path / place) for place in places]
     names = [agent.name for agent in read_agents(folders)]

@@ -8,14 +8,14 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from sentinel_sql.report.audit_tables import (
+from sentinel_sql.report.terminal.audit import (
     disagreement_table,
     judge_audit_table,
     raters_table,
     reasons_table,
 )
-from sentinel_sql.report.leakage_tables import leakage_tables
-from sentinel_sql.report.screen_table import NOT_SAID, lead, point, share, share_span, span
+from sentinel_sql.report.terminal.leakage import leakage_tables
+from sentinel_sql.report.terminal.table import NOT_SAID, lead, point, share, share_span, span
 
 SHARE = {"estimate": 0.961, "low": 0.912, "high": 1.0}
 NAME = "a judge or a rater whose name is longer than any table has room for, and still goes on"

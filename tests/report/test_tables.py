@@ -11,10 +11,10 @@ from rich.console import Console
 from score_cases import random_scores
 from sentinel_sql.decision.policy import SYSTEMS
 from sentinel_sql.decision.thresholds import freeze
-from sentinel_sql.evaluation.exhibit import Evidence
-from sentinel_sql.evaluation.exhibits import EXHIBITS
-from sentinel_sql.pipeline.evaluate import counts
-from sentinel_sql.report.tables import TABLES, screen
+from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
+from sentinel_sql.evaluation_store.record import counts
+from sentinel_sql.report.terminal.evaluation import TABLES, screen
 
 
 def document(runs: int = 2500, spent: int | None = 1, **changes: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.evaluation.counted import counted_share
+from sentinel_sql.evaluation.share_interval import counted_share
 from sentinel_sql.report.verdict import STANDINGS, Span, spans, standings, verdict
 
 reals = st.floats(-5, 1)

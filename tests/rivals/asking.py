@@ -14,8 +14,8 @@ from sentinel_sql.agent.react import ReactAgent
 from sentinel_sql.agent.self_report import HOW_SURE, IS_IT_TRUE
 from sentinel_sql.database.equivalence import MODES
 from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.pipeline.asker import Asker
 from sentinel_sql.questions.record import Question
+from sentinel_sql.rivals.self_report_questions import Asker
 from sentinel_sql.testing import ScriptedModel
 from sentinel_sql.trajectory.record import Trajectory
 

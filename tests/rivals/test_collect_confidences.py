@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sentinel_sql.agent.self_report import HOW_SURE, IS_IT_TRUE
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.errors import EndpointError, StoreError
-from sentinel_sql.pipeline.ask_confidences import answers_of, ask_confidences
-from sentinel_sql.pipeline.ask_costs import costs
-from sentinel_sql.pipeline.confidences import (
+from sentinel_sql.rivals.ask_confidences import answers_of, ask_confidences
+from sentinel_sql.rivals.ask_costs import costs
+from sentinel_sql.rivals.confidences import (
     METHODS,
     Confidence,
     ConfidencesManifest,

@@ -14,21 +14,21 @@ from sklearn.metrics import roc_auc_score
 
 from run_cases import HEADER, planted_store
 from sentinel_sql.errors import CannotFitError, InputError, MissingExtraError, StoreError
-from sentinel_sql.evaluation.candidates import (
+from sentinel_sql.evaluation.exhibit_record import Exhibit
+from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
+from sentinel_sql.monitor.heads.ngram_head import NgramHead
+from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.questions.pools import Pools
+from sentinel_sql.report.terminal.candidates import candidate_tables
+from sentinel_sql.rivals.candidates import (
     ADOPT_FROM,
     CandidateScores,
     ComparedRuns,
     candidates,
 )
-from sentinel_sql.evaluation.exhibit import Exhibit
-from sentinel_sql.labels.record import Label
-from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
-from sentinel_sql.monitor.ngram_head import NgramHead
-from sentinel_sql.monitor.surroundings import Surroundings
-from sentinel_sql.pipeline.compare_heads import compare_heads
-from sentinel_sql.pipeline.rival_kinds import RIVALS
-from sentinel_sql.questions.pools import Pools
-from sentinel_sql.report.candidates import candidate_tables
+from sentinel_sql.rivals.compare_heads import compare_heads
+from sentinel_sql.rivals.kinds import RIVALS
 from sentinel_sql.trajectory.record import AskedQuestion, Step, Trajectory
 from sentinel_sql.trajectory.render import Commitment
 

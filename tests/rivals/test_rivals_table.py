@@ -22,29 +22,30 @@ from sklearn.metrics import roc_auc_score
 from run_cases import HEADER, planted_store
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import InputError, StoreError
-from sentinel_sql.evaluation import tables
 from sentinel_sql.evaluation.bootstrap import LEVEL, Resampling
-from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
+from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.metrics import risk_coverage
 from sentinel_sql.evaluation.options import Options
-from sentinel_sql.evaluation.resampled_aurc import resampled_aurc
-from sentinel_sql.evaluation.rival_exhibits import rival_exhibits, rival_scores
-from sentinel_sql.evaluation.rival_scores import (
+from sentinel_sql.evaluation_store import tables
+from sentinel_sql.evaluation_store.record import Evaluation
+from sentinel_sql.labels.record import Label
+from sentinel_sql.pipeline.evaluate import evaluate
+from sentinel_sql.pipeline.fit import fit
+from sentinel_sql.questions.pools import Pools
+from sentinel_sql.report.terminal.rivals import rival_tables
+from sentinel_sql.rivals.comparison import rivals
+from sentinel_sql.rivals.confidences import Confidence, ConfidencesManifest, answer_hash
+from sentinel_sql.rivals.exhibits import rival_exhibits, rival_scores
+from sentinel_sql.rivals.kinds import RIVALS
+from sentinel_sql.rivals.resampled_aurc import resampled_aurc
+from sentinel_sql.rivals.score_rivals import score_rivals
+from sentinel_sql.rivals.scores import (
     DELIVERY,
     RivalScores,
     calibrated,
     covered_by_all,
     own_scores,
 )
-from sentinel_sql.evaluation.rivals import rivals
-from sentinel_sql.labels.record import Label
-from sentinel_sql.pipeline.confidences import Confidence, ConfidencesManifest, answer_hash
-from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
-from sentinel_sql.pipeline.fit import fit
-from sentinel_sql.pipeline.rival_kinds import RIVALS
-from sentinel_sql.pipeline.rivals import score_rivals
-from sentinel_sql.questions.pools import Pools
-from sentinel_sql.report.rivals import rival_tables
 from sentinel_sql.trajectory.record import AgentInfo, Trajectory
 from sentinel_sql.trajectory.render import render
 from small_runs import fitted

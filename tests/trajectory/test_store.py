@@ -188,7 +188,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_leaves_no_half_record(
 
     with TrajectoryStore.open(tmp_path / "s", manifest=MANIFEST) as store:
         store.append(make_trajectory("q1"))
-        monkeypatch.setattr(f"sentinel_sql.trajectory.durable.os.{broken}", full)
+        monkeypatch.setattr(f"sentinel_sql.storage.append_log.os.{broken}", full)
         with pytest.raises(StoreError, match=r"No space left.*free the disk"):
             store.append(make_trajectory("q2"))
         monkeypatch.undo()
@@ -236,7 +236,7 @@ def test_a_run_is_acknowledged_after_its_sync(
         synced = os.fstat(descriptor).st_size
 
     with TrajectoryStore.open(tmp_path / "s", manifest=MANIFEST) as store:
-        monkeypatch.setattr("sentinel_sql.trajectory.durable.os.fsync", slow_sync)
+        monkeypatch.setattr("sentinel_sql.storage.append_log.os.fsync", slow_sync)
         store.append(make_trajectory("q1"))
         assert synced == (tmp_path / "s" / "trajectories.jsonl").stat().st_size > 0
 

@@ -113,7 +113,7 @@ def ask(
     A monitor knows one agent. Where the endpoint's model, prompt or step cap isn't the one that it
     was fitted on, it can't judge, and nothing is delivered unless you say so.
     """
-    from sentinel_sql.cli.recorded import Recorded
+    from sentinel_sql.cli.recorded_runs import Recorded
     from sentinel_sql.cli.watch import closing
     from sentinel_sql.errors import EndpointError, InputError
 
@@ -287,7 +287,7 @@ def _asked(
 def _say_rules(guard: Guard, console: Console | None) -> None:
     from rich.text import Text
 
-    from sentinel_sql.report.gauges import rules
+    from sentinel_sql.report.terminal.gauges import rules
 
     if console is not None:
         console.print(Text(rules(guard.policy, early_stop=guard.early_stop), style="dim"))

@@ -14,8 +14,8 @@ from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sentinel_sql.evaluation.exhibit import Exhibit
-    from sentinel_sql.evaluation.sources import Source
+    from sentinel_sql.evaluation.exhibit_record import Exhibit
+    from sentinel_sql.evaluation_store.sources import Source
 
 app = typer.Typer(
     help="Hold judges to people and to one another.",
@@ -106,10 +106,10 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Say how raters agree, how often the judge is right, and which way it errs."""
-    from sentinel_sql.evaluation.judge_audit import judge_audit, raters_agreement
-    from sentinel_sql.evaluation.sources import Source
+    from sentinel_sql.evaluation.studies.judge_audit import judge_audit, raters_agreement
+    from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.audit import KEY, read_key, read_sheet
-    from sentinel_sql.report.audit_tables import judge_audit_table, raters_table
+    from sentinel_sql.report.terminal.audit import judge_audit_table, raters_table
 
     source = Source.of("sentinel audit score")
     check_place(out, source)
@@ -160,17 +160,17 @@ def disagreement(
     as_json: AsJson = False,
 ) -> None:
     """Show where strict modes, rules and llm disagree, pair by pair, and why."""
-    from sentinel_sql.evaluation.disagreement import (
+    from sentinel_sql.evaluation.studies.judge_disagreement import (
         clocks_note,
         disagreement_reasons,
         judges_in,
     )
-    from sentinel_sql.evaluation.disagreement import (
+    from sentinel_sql.evaluation.studies.judge_disagreement import (
         disagreement as compare,
     )
-    from sentinel_sql.evaluation.sources import Source
+    from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
-    from sentinel_sql.report.audit_tables import disagreement_table, reasons_table
+    from sentinel_sql.report.terminal.audit import disagreement_table, reasons_table
 
     source = Source.of("sentinel audit disagreement", labels=labels)
     check_place(out, source)
@@ -222,11 +222,11 @@ def leakage(
     stands on two sides of a split.
     """
     from sentinel_sql.errors import LeakageError
-    from sentinel_sql.evaluation.sources import Source
+    from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.pipeline.leakage import leakage_battery
     from sentinel_sql.questions.pools import Pools
-    from sentinel_sql.report.leakage_tables import leakage_tables
+    from sentinel_sql.report.terminal.leakage import leakage_tables
     from sentinel_sql.trajectory.store import read_trajectories
 
     source = Source.of("sentinel audit leakage", store=store, pools=pools, labels=[labels])

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.called import told
+from sentinel_sql.cli.command_name import told
 from sentinel_sql.cli.output import AsJson, emit, say, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from sentinel_sql.decision.policy import Policy
+    from sentinel_sql.evaluation_store.record import Evaluation
     from sentinel_sql.pipeline.demo import DemoFolder
-    from sentinel_sql.pipeline.evaluate import Evaluation
 
 EXAMPLE = "Example: sentinel demo"
 
@@ -84,7 +84,7 @@ def demo(
 def _exhibits(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    from sentinel_sql.report.tables import TABLES, headline
+    from sentinel_sql.report.terminal.evaluation import TABLES, headline
 
     shown = document["evaluation"]
     known = document["provenance"]
@@ -113,7 +113,7 @@ def _replays(
     """Replay one run of each ending through a live guard; return its policy, and the runs."""
     from rich.text import Text
 
-    from sentinel_sql.cli.recorded import Recorded
+    from sentinel_sql.cli.recorded_runs import Recorded
     from sentinel_sql.pipeline.demo import endings
 
     replays: list[dict[str, Any]] = []

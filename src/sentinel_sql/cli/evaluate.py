@@ -20,7 +20,7 @@ from sentinel_sql.errors import InputError, SentinelError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from sentinel_sql.evaluation.exhibit import Exhibit
+    from sentinel_sql.evaluation.exhibit_record import Exhibit
 
 
 class Pool(StrEnum):
@@ -106,17 +106,17 @@ def evaluate(
     """Replay every system over the held-out pool, and print the exhibits."""
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
     from sentinel_sql.evaluation.options import Options, Prices
-    from sentinel_sql.evaluation.rival_exhibits import rival_exhibits, rival_scores
-    from sentinel_sql.evaluation.sources import EVALUATE, Source
+    from sentinel_sql.evaluation_store.folder import check_place, save
+    from sentinel_sql.evaluation_store.sources import EVALUATE, Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.monitor.bundle import load
-    from sentinel_sql.pipeline.confidences import read_confidences
     from sentinel_sql.pipeline.evaluate import evaluate as evaluate_monitor
-    from sentinel_sql.pipeline.evaluation_folder import check_place, save
-    from sentinel_sql.pipeline.rivals import score_rivals
-    from sentinel_sql.pipeline.seeds import seed_exhibits
-    from sentinel_sql.pipeline.views import keep_sample
+    from sentinel_sql.pipeline.run_views import keep_sample
+    from sentinel_sql.pipeline.vary_seed import seed_exhibits
     from sentinel_sql.questions.pools import Pools
+    from sentinel_sql.rivals.confidences import read_confidences
+    from sentinel_sql.rivals.exhibits import rival_exhibits, rival_scores
+    from sentinel_sql.rivals.score_rivals import score_rivals
     from sentinel_sql.trajectory.store import read_trajectories
 
     if confidences is not None and not rivals:
@@ -204,9 +204,9 @@ def _put_off(failed: list[SentinelError | KeyboardInterrupt]) -> Iterator[None]:
 
 
 def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:
-    from sentinel_sql.report.rivals import rival_tables
-    from sentinel_sql.report.seed_tables import seed_tables
-    from sentinel_sql.report.tables import screen
+    from sentinel_sql.report.terminal.evaluation import screen
+    from sentinel_sql.report.terminal.rivals import rival_tables
+    from sentinel_sql.report.terminal.seed_variance import seed_tables
 
     yield from screen(document)
     yield from rival_tables(document["exhibits"])

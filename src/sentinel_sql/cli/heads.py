@@ -65,10 +65,10 @@ def compare(
 
     A head replaces a simpler one if the AUROC of correctness grows by 0.02 or more.
     """
-    from sentinel_sql.evaluation.sources import Source
+    from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
-    from sentinel_sql.pipeline.compare_heads import compare_heads
     from sentinel_sql.questions.pools import POOLS, Pools
+    from sentinel_sql.rivals.compare_heads import compare_heads
     from sentinel_sql.trajectory.store import read_trajectories
 
     source = Source.of("sentinel heads compare", store=store, pools=pools, labels=[labels])
@@ -111,7 +111,7 @@ def screen(
 
     Out of fold on the train pool: nothing is spent.
     """
-    from sentinel_sql.evaluation.sources import Source
+    from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.pipeline.screen_features import screen_features
     from sentinel_sql.questions.pools import Pools
@@ -154,12 +154,12 @@ def _chosen(names: str, encoder: str | None) -> Mapping[str, Head[Any]]:
 
 
 def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:
-    from sentinel_sql.report.candidates import candidate_tables
+    from sentinel_sql.report.terminal.candidates import candidate_tables
 
     yield from candidate_tables(document["candidates"])
 
 
 def _screened(document: Mapping[str, Any]) -> Iterator[RenderableType]:
-    from sentinel_sql.report.screened import screen_tables
+    from sentinel_sql.report.terminal.feature_screen import screen_tables
 
     yield from screen_tables(document)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sentinel_sql.cli.called import told
+from sentinel_sql.cli.command_name import told
 from sentinel_sql.cli.output import AsJson, emit, facts
 
 EXAMPLE = "Example: sentinel hospital hospital/ --patients 1000"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from sentinel_sql.cli.output import say
 
 if TYPE_CHECKING:
-    from sentinel_sql.evaluation.exhibit import Exhibit
-    from sentinel_sql.evaluation.sources import Source
+    from sentinel_sql.evaluation.exhibit_record import Exhibit
+    from sentinel_sql.evaluation_store.sources import Source
 
 
 def check_place(out: Path | None, source: Source) -> None:
     """Refuse a place where tables can't be kept before the work, not after it."""
-    from sentinel_sql.evaluation.tables import check_place
+    from sentinel_sql.evaluation_store.tables import check_place
 
     if out is not None:
         check_place(out, source=source)
@@ -23,7 +23,7 @@ def check_place(out: Path | None, source: Source) -> None:
 
 def keep(out: Path | None, exhibits: Mapping[str, Exhibit[Any]], source: Source) -> None:
     """Write the tables where that was asked for."""
-    from sentinel_sql.evaluation.tables import write
+    from sentinel_sql.evaluation_store.tables import write
 
     if out is not None:
         say_gone(out, write(out, exhibits, source=source))

@@ -141,7 +141,7 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
         InputError: the file can't be written.
     """
     from sentinel_sql.errors import InputError
-    from sentinel_sql.whole_file import write_whole
+    from sentinel_sql.storage.whole_file import write_whole
 
     lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
     try:

@@ -43,7 +43,7 @@ def check(
 ) -> None:
     """Run every gold query and compare its answer with the one that the data set ships."""
     from sentinel_sql.database.sqlite import SqliteDatabase
-    from sentinel_sql.pipeline.check import check_questions
+    from sentinel_sql.pipeline.check_questions import check_questions
     from sentinel_sql.questions.read import read_questions
 
     asked = read_questions(questions)

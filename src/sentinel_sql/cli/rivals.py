@@ -31,9 +31,9 @@ from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, pro
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.equivalence import Equivalence
-    from sentinel_sql.pipeline.ask_confidences import AskedSummary
-    from sentinel_sql.pipeline.ask_costs import Cost
-    from sentinel_sql.pipeline.asker import Asker
+    from sentinel_sql.rivals.ask_confidences import AskedSummary
+    from sentinel_sql.rivals.ask_costs import Cost
+    from sentinel_sql.rivals.self_report_questions import Asker
     from sentinel_sql.trajectory.record import Trajectory
 
 app = typer.Typer(
@@ -110,9 +110,9 @@ def collect(
     """
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.labels.strict import mode_named
-    from sentinel_sql.pipeline.ask_confidences import answers_of, ask_confidences
-    from sentinel_sql.pipeline.ask_costs import costs
-    from sentinel_sql.pipeline.confidences import METHODS, held_in
+    from sentinel_sql.rivals.ask_confidences import answers_of, ask_confidences
+    from sentinel_sql.rivals.ask_costs import costs
+    from sentinel_sql.rivals.confidences import METHODS, held_in
 
     wanted = {each.value for each in method or _DEFAULT}
     chosen = [name for name in METHODS if name in wanted]
@@ -198,7 +198,7 @@ def _asker(
 ) -> Iterator[Asker]:
     from sentinel_sql.agent.openai import OpenAIModel
     from sentinel_sql.agent.self_report import ALTERNATIVES, NUMBER_TOKENS, WORD_TOKENS
-    from sentinel_sql.pipeline.asker import Asker
+    from sentinel_sql.rivals.self_report_questions import Asker
 
     with ExitStack() as open_models:
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sentinel_sql.decision.policy import Policy
     from sentinel_sql.monitor.session import Monitor
-    from sentinel_sql.report.gauges import State
+    from sentinel_sql.report.terminal.gauges import State
     from sentinel_sql.trajectory.record import Trajectory
 
 EXAMPLE = "Example: sentinel show runs/qwen b9bf51c5e3af21242ac2e487 --monitor monitor/"
@@ -139,7 +139,7 @@ def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None
         "states": [state.to_json() for state in states],
     }
     if wanted.why or wanted.html:
-        from sentinel_sql.report.why import reasons
+        from sentinel_sql.report.terminal.reasons import reasons
 
         seen = _seen(trajectory, bundle, wanted.labels)
         if wanted.why:
@@ -153,7 +153,7 @@ def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None
 
 def _seen(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[str, Any]:
     from sentinel_sql.labels.file import read_labels
-    from sentinel_sql.pipeline.views import view
+    from sentinel_sql.pipeline.run_views import view
 
     known = None if labels is None else read_labels(labels)[1].get(trajectory.question.id)
     return view(trajectory, bundle, label=known)
@@ -161,8 +161,8 @@ def _seen(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[
 
 def _write_page(file: Path, seen: Mapping[str, Any], bundle: Monitor, wanted: _Wanted) -> None:
     from sentinel_sql.errors import InputError
-    from sentinel_sql.report.run import run_page
-    from sentinel_sql.whole_file import write_whole
+    from sentinel_sql.report.page.run_page import run_page
+    from sentinel_sql.storage.whole_file import write_whole
 
     page = run_page(seen, bundle, stakes=wanted.stakes, early_stop=wanted.early_stop)
     try:
@@ -189,7 +189,7 @@ def _states(trajectory: Trajectory, bundle: Monitor, rules: Policy) -> Iterator[
 
     The record goes on after a decision that stops, so the states do too, marked `after_stop`.
     """
-    from sentinel_sql.report.gauges import State
+    from sentinel_sql.report.terminal.gauges import State
 
     stopped = False
     for t, assessed in enumerate(bundle.replay(trajectory)):
@@ -217,9 +217,9 @@ def _screen(
 ) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    from sentinel_sql.report.gauges import header, row, rules
-    from sentinel_sql.report.why import why_screen
-    from sentinel_sql.trajectory.agents_apart import told_apart
+    from sentinel_sql.report.terminal.gauges import header, row, rules
+    from sentinel_sql.report.terminal.reasons import why_screen
+    from sentinel_sql.trajectory.agent_identity import told_apart
 
     yield Text(document["question"]["text"], style="bold")
     if not document["monitor_is_for_this_agent"]:

@@ -16,8 +16,8 @@ from rich.text import Text
 from sentinel_sql.decision.guard import Guard, guarded
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer
-from sentinel_sql.report.gauges import State, dials, header, row
-from sentinel_sql.trajectory.agents_apart import told_apart
+from sentinel_sql.report.terminal.gauges import State, dials, header, row
+from sentinel_sql.trajectory.agent_identity import told_apart
 from sentinel_sql.trajectory.record import Step
 
 Show = Callable[[State], None]

@@ -20,20 +20,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from sentinel_sql.decision.policy import Policy, policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.session import GuardSession
-from sentinel_sql.decision.thresholds import Thresholds
-from sentinel_sql.decision.told import (
+from sentinel_sql.decision.guard_arguments import (
     require_known_world,
     require_on_unavailable,
     require_question,
 )
+from sentinel_sql.decision.policy import Policy, policy
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.session import GuardSession
+from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.decision.verdict import Misfit, OnUnavailable
 from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.agents_apart import told_apart
+from sentinel_sql.trajectory.agent_identity import told_apart
 from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion, Step
 
 

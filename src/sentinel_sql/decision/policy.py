@@ -14,9 +14,9 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sentinel_sql.decision.columns import clears_bar, early_times, gate_times
 from sentinel_sql.decision.payoff import chow_bar, exact_bar
 from sentinel_sql.decision.prefix_scores import Bools, Ints, PrefixScores
+from sentinel_sql.decision.ragged_columns import clears_bar, early_times, gate_times
 from sentinel_sql.decision.thresholds import Thresholds, early_stop
 
 Kind = Literal["continue", "refuse", "exit", "withhold", "deliver"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sentinel_sql.decision.observing import observed
+from sentinel_sql.decision.observation import observed
 from sentinel_sql.decision.policy import Ending, Kind, Policy
 from sentinel_sql.decision.verdict import (
     Answer,

@@ -13,13 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from sentinel_sql.decision.columns import (
-    clears_bar,
-    gate_times,
-    mid_run,
-    run_of,
-    times,
-)
 from sentinel_sql.decision.payoff import (
     STAKES_OF_RECORD,
     rational,
@@ -27,6 +20,13 @@ from sentinel_sql.decision.payoff import (
     right_and_wrong,
 )
 from sentinel_sql.decision.prefix_scores import Ints, PrefixScores
+from sentinel_sql.decision.ragged_columns import (
+    clears_bar,
+    gate_times,
+    mid_run,
+    run_of,
+    times,
+)
 from sentinel_sql.errors import BundleError, CannotFitError
 
 TOLERANCE_PER_MILLE = 5

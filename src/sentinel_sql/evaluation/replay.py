@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sentinel_sql.decision.columns import run_of, times
 from sentinel_sql.decision.payoff import payoffs, reliability_score, right_and_wrong
 from sentinel_sql.decision.policy import KINDS, Policy, policy
 from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints, PrefixScores
+from sentinel_sql.decision.ragged_columns import run_of, times
 from sentinel_sql.decision.thresholds import Thresholds
 
 

@@ -10,21 +10,19 @@ from itertools import islice
 from pathlib import Path
 
 from sentinel_sql.errors import DatabaseError, InputError
-from sentinel_sql.hospital import (
-    questions_chart,
-    questions_codes,
-    questions_drugs,
-    questions_labs,
-    questions_patients,
-    questions_stays,
-    questions_unanswerable,
-)
 from sentinel_sql.hospital.fill import Filler
 from sentinel_sql.hospital.generator import build_hospital
 from sentinel_sql.hospital.schema import DATABASE
-from sentinel_sql.hospital.template import AnswerableTemplate, Tier, UnanswerableTemplate
+from sentinel_sql.hospital.templates import chart as questions_chart
+from sentinel_sql.hospital.templates import codes as questions_codes
+from sentinel_sql.hospital.templates import drugs as questions_drugs
+from sentinel_sql.hospital.templates import labs as questions_labs
+from sentinel_sql.hospital.templates import patients as questions_patients
+from sentinel_sql.hospital.templates import stays as questions_stays
+from sentinel_sql.hospital.templates import unanswerable as questions_unanswerable
+from sentinel_sql.hospital.templates.template import AnswerableTemplate, Tier, UnanswerableTemplate
 from sentinel_sql.questions.record import Question
-from sentinel_sql.whole_file import write_whole
+from sentinel_sql.storage.whole_file import write_whole
 
 __all__ = [
     "ANSWERABLE",

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from sentinel_sql.hospital.slots import SLOTS, spoken
-from sentinel_sql.hospital.template import AnswerableTemplate, UnanswerableTemplate
+from sentinel_sql.hospital.templates.template import AnswerableTemplate, UnanswerableTemplate
 from sentinel_sql.hospital.wordings import frame
 
 Values: TypeAlias = Mapping[str, str | int | float]

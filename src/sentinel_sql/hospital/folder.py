@@ -9,7 +9,7 @@ from typing import Self
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.hospital.benchmark import benchmark_questions, build_hospital, write_questions
 from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
-from sentinel_sql.whole_file import write_whole
+from sentinel_sql.storage.whole_file import write_whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.record import FORMAT, JudgeName, Label, LabelsHeader
 from sentinel_sql.schema import Schema
-from sentinel_sql.whole_file import check_writable, write_whole
+from sentinel_sql.storage.whole_file import check_writable, write_whole
 
 _REMEDY = "make it again with `sentinel label`"
 

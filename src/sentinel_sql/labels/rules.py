@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sentinel_sql.database.executor import ExecutionResult
-from sentinel_sql.labels.asked import SelectForm, asks_order, asks_set, select_form
+from sentinel_sql.labels.answer_form import SelectForm, asks_order, asks_set, select_form
 from sentinel_sql.labels.cells import Rows, comparable, distinctive
 
 EXTRA_COLUMNS = 2

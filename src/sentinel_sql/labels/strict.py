@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from sentinel_sql.database.equivalence import MODES, Equivalence
 from sentinel_sql.database.executor import ExecutionResult
 from sentinel_sql.errors import InputError
-from sentinel_sql.labels.asked import asks_order, select_form
+from sentinel_sql.labels.answer_form import asks_order, select_form
 from sentinel_sql.questions.record import Question
 
 OFFICIAL_MODES: Mapping[str, str] = {

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.case import Case
-from sentinel_sql.trajectory import durable
+from sentinel_sql.storage import append_log as durable
 
 FORMAT: Final = "sentinel-verdicts/1"
 _START: Final = b'{"format":"sentinel-verdicts/1"'

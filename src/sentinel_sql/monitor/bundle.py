@@ -22,17 +22,17 @@ from typing import Any
 
 from sentinel_sql.errors import BundleError, InputError, MissingExtraError
 from sentinel_sql.monitor.calibration import CalibrationMap
-from sentinel_sql.monitor.embedding import EmbeddingHead
-from sentinel_sql.monitor.encoder import EncoderHead
-from sentinel_sql.monitor.features import FEATURES
+from sentinel_sql.monitor.delivery_estimator import Delivery, FittedHybrid
+from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.monitor.head import Arrays, Head
-from sentinel_sql.monitor.hybrid import Delivery, FittedHybrid
-from sentinel_sql.monitor.linear import LinearHead
-from sentinel_sql.monitor.ngram_head import NgramHead
+from sentinel_sql.monitor.heads.embedding import EmbeddingHead
+from sentinel_sql.monitor.heads.encoder import EncoderHead
+from sentinel_sql.monitor.heads.linear import LinearHead
+from sentinel_sql.monitor.heads.ngram_head import NgramHead
 from sentinel_sql.monitor.session import Estimators, Monitor
-from sentinel_sql.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.schema import Schema
-from sentinel_sql.whole_file import OccupiedError, check_replaceable, whole_folder
+from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
+from sentinel_sql.storage.whole_file import OccupiedError, check_replaceable, whole_folder
 
 FORMAT = "sentinel-monitor/1"
 MANIFEST = "manifest.json"

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentinel_sql.monitor.calibration import CalibrationMap
-from sentinel_sql.monitor.features import FEATURES, FeatureState
-from sentinel_sql.monitor.grounding import keys_of
+from sentinel_sql.monitor.delivery_estimator import Delivery
+from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.features.references import Keys
+from sentinel_sql.monitor.features.ten_features import FEATURES, FeatureState
 from sentinel_sql.monitor.head import FittedHead, Head
-from sentinel_sql.monitor.hybrid import Delivery
-from sentinel_sql.monitor.references import Keys
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import AskedQuestion, Step, Trajectory, commitment

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sentinel_sql.monitor.features import FeatureState
+from sentinel_sql.monitor.features.references import Keys
+from sentinel_sql.monitor.features.ten_features import FeatureState
 from sentinel_sql.monitor.head import Bools, FittedHead, Floats, Head, JointHead
-from sentinel_sql.monitor.references import Keys
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import Trajectory, commitment
 from sentinel_sql.trajectory.render import SCORING_TOKENS, TRAINING_TOKENS, Commitment

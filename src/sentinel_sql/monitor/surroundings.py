@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sentinel_sql.monitor.references import Keys
+from sentinel_sql.monitor.features.references import Keys
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,8 +15,8 @@ from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.labels.rules import Answer
 from sentinel_sql.labels.strict import mode_named
 from sentinel_sql.questions.record import Question, question_id_of
+from sentinel_sql.storage.whole_file import write_whole
 from sentinel_sql.trajectory.record import Trajectory
-from sentinel_sql.whole_file import write_whole
 
 
 @dataclass(frozen=True, kw_only=True)

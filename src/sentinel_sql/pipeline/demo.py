@@ -17,21 +17,22 @@ from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
 from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
 from sentinel_sql.errors import CannotFitError, InputError
+from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.hospital.folder import HospitalFolder
 from sentinel_sql.hospital.recordings import ENDING as RECORDINGS
 from sentinel_sql.hospital.schema import CLOCK
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.record import JudgeName, Label
 from sentinel_sql.monitor.bundle import load, save
-from sentinel_sql.pipeline.evaluate import Evaluation, evaluate
+from sentinel_sql.pipeline.evaluate import evaluate
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.questions.pools import Pools, make_pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
+from sentinel_sql.storage.whole_file import write_whole
 from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
-from sentinel_sql.whole_file import write_whole
 
 JUDGE: JudgeName = "rules"
 MODE = "sentinel-1"

@@ -8,100 +8,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD, rational
-from sentinel_sql.decision.policy import Policy
 from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
 from sentinel_sql.evaluation.bootstrap import SEED
-from sentinel_sql.evaluation.exhibit import Evidence, Exhibit
-from sentinel_sql.evaluation.exhibits import EXHIBITS
+from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
+from sentinel_sql.evaluation_store.record import Evaluation
+from sentinel_sql.evaluation_store.spending import record_spending, settings_hash
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import MANIFEST
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.scoring import prefix_scores
-from sentinel_sql.pipeline.spending import record_spending, settings_hash
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.questions.record import question_id_of
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.agents_apart import told_apart
+from sentinel_sql.trajectory.agent_identity import told_apart
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Trajectory
-
-FORMAT = "sentinel-evaluation/1"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
-    """What a monitor is worth on one pool.
-
-    Attributes:
-        pool: which one; only `heldout` is spent by this.
-        evidence: the pool's columns and every system's replay, of which the exhibits are made.
-        early_stops: the policy of the system `early-stop` at every λ.
-        exhibits: by name, in the order of `EXHIBITS`.
-        gaps: why some questions of the pool aren't in it, with their ids.
-        monitor: agent, kind of head, delivery estimator and facts of the fit, JSON-ready.
-        hashes: `pools`, `runs`, and `monitor` where it was read from a bundle.
-        seed: of the bootstrap.
-        notes: what a reader has to know of the labels; see `labels_notes`.
-        spent: in how many different ways (monitor, runs, labels, settings) this held-out pool was
-            evaluated with monitors of this place, this one included; None where nothing records it.
-    """
-
-    pool: PoolName
-    evidence: Evidence
-    early_stops: tuple[Policy, ...]
-    exhibits: Mapping[str, Exhibit[Any]]
-    gaps: Mapping[str, tuple[str, ...]]
-    monitor: Mapping[str, Any]
-    hashes: Mapping[str, str]
-    seed: int
-    spent: int | None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def scores(self) -> PrefixScores:
-        """The pool's columns, as the options have them."""
-        return self.evidence.scores
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """What was frozen on the calibration pool, as the options have it."""
-        return self.evidence.thresholds
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything but the columns as JSON-ready data."""
-        return {
-            "format": FORMAT,
-            "pool": self.pool,
-            "counts": counts(self.scores),
-            "notes": list(self.notes),
-            "gaps": {why: list(ids) for why, ids in self.gaps.items()},
-            "stakes": list(self.evidence.stakes),
-            "options": self.evidence.options.to_json(),
-            "thresholds": self.thresholds.to_json(),
-            "early_stops": [
-                {"stakes": policy.stakes, "threshold": policy.early} for policy in self.early_stops
-            ],
-            "monitor": dict(self.monitor),
-            "hashes": dict(self.hashes),
-            "bootstrap": {
-                "seed": self.seed,
-                "resamples": len(self.evidence.resampling.counts),
-                "clusters": "templates",
-            },
-            "spent": self.spent,
-            "exhibits": {name: exhibit.to_json() for name, exhibit in self.exhibits.items()},
-        }
 
 
 def evaluate(
@@ -236,21 +167,6 @@ def labels_notes(monitor: Monitor, header: LabelsHeader) -> tuple[str, ...]:
         )
         if then is not None and then != now
     )
-
-
-def counts(scores: PrefixScores) -> dict[str, int]:
-    """Return how many runs of each kind the columns hold."""
-    return {
-        "runs": len(scores),
-        "templates": len(set(scores.templates)),
-        "answerable": int(scores.answerable.sum()),
-        "unanswerable": int((~scores.answerable).sum()),
-        "answered": int(scores.answered.sum()),
-        "correct": int(scores.correct.sum()),
-        "abstained": int(scores.abstained.sum()),
-        "cap": int((~(scores.answered | scores.abstained)).sum()),
-        "steps": int(np.sum(scores.steps)),
-    }
 
 
 class _Picked:

@@ -21,15 +21,15 @@ from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import head_with
 from sentinel_sql.monitor.calibration import fit_map
 from sentinel_sql.monitor.crossfit import assign_folds, out_of_fold
-from sentinel_sql.monitor.families.table import PROBES
-from sentinel_sql.monitor.grounding import keys_of
-from sentinel_sql.monitor.head import Bools, Floats, Head, Ints
-from sentinel_sql.monitor.hybrid import (
+from sentinel_sql.monitor.delivery_estimator import (
     choose_delivery,
     fit_hybrid,
     hybrid_inputs,
 )
-from sentinel_sql.monitor.linear import LinearHead
+from sentinel_sql.monitor.families.table import PROBES
+from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.head import Bools, Floats, Head, Ints
+from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.monitor.snapshots import ReadRun, Task, fit_heads, read_run, score_prefixes
 from sentinel_sql.pipeline.scoring import label_of, prefix_scores

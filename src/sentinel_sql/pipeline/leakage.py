@@ -18,8 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
 from sentinel_sql.errors import CannotFitError, InputError, LabelsError, StoreError
 from sentinel_sql.evaluation.bootstrap import Resampling
-from sentinel_sql.evaluation.exhibit import Exhibit
-from sentinel_sql.evaluation.leakage import (
+from sentinel_sql.evaluation.exhibit_record import Exhibit
+from sentinel_sql.evaluation.studies.leakage import (
     FEWEST_PERMUTATIONS,
     ControlRow,
     ReaderRow,
@@ -33,10 +33,10 @@ from sentinel_sql.evaluation.leakage import (
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor import crossfit
 from sentinel_sql.monitor.bundle import HEADS
-from sentinel_sql.monitor.grounding import keys_of
+from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.snapshots import ReadRun, read_run
 from sentinel_sql.monitor.snapshots import Task as Learned
-from sentinel_sql.monitor.telemetry import TelemetryState
 from sentinel_sql.pipeline.scoring import label_of
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory

@@ -28,8 +28,8 @@ from sentinel_sql.labels.llm_judge import (
 from sentinel_sql.labels.record import UNJUDGED, Label
 from sentinel_sql.labels.rules import Answer
 from sentinel_sql.labels.verdicts import StoredVerdict, VerdictLog
-from sentinel_sql.pipeline.daemons import in_daemons
 from sentinel_sql.pipeline.label import Labelling, compare_runs
+from sentinel_sql.pipeline.thread_pool import in_daemons
 from sentinel_sql.pipeline.workers import FAILURES_IN_A_ROW, terminated_as_interrupted
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import Trajectory

@@ -11,7 +11,7 @@ from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.session import Estimators
-from sentinel_sql.pipeline.assessed import AssessedRun, assess_runs
+from sentinel_sql.pipeline.parallel_scoring import AssessedRun, assess_runs
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.errors import StoreError
-from sentinel_sql.evaluation.exhibit import Exhibit
-from sentinel_sql.evaluation.feature_screen import (
+from sentinel_sql.evaluation.exhibit_record import Exhibit
+from sentinel_sql.evaluation.studies.feature_screen import (
     ScreenScores,
     family_knockouts,
     feature_screen,
@@ -23,12 +23,12 @@ from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.crossfit import assign_folds
 from sentinel_sql.monitor.families.alarms import FEATURES as ALARM_FEATURES
 from sentinel_sql.monitor.families.table import ALARMS, EARNED, EVERY, select
-from sentinel_sql.monitor.features import FEATURES
-from sentinel_sql.monitor.grounding import keys_of
+from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.features.telemetry import TelemetryState
+from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.monitor.head import Floats
-from sentinel_sql.monitor.linear import LinearHead, fit_ngrams, weigh
+from sentinel_sql.monitor.heads.linear import LinearHead, fit_ngrams, weigh
 from sentinel_sql.monitor.snapshots import read_run
-from sentinel_sql.monitor.telemetry import TelemetryState
 from sentinel_sql.pipeline.scoring import label_of
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory

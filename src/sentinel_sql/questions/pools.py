@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, get_args
 from sentinel_sql.errors import PoolsError
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.questions.templates import templates_of
-from sentinel_sql.whole_file import write_whole
+from sentinel_sql.storage.whole_file import write_whole
 
 FORMAT = "sentinel-pools/1"
 

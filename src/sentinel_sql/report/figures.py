@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from sentinel_sql.evaluation.tables import Table
+from sentinel_sql.evaluation_store.tables import Table
 from sentinel_sql.report.drawing import COLOURS, Drawn, direct_label, drawn
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation.by_step import StepRow
-from sentinel_sql.evaluation.column import columns_of
-from sentinel_sql.evaluation.ladder import LadderRow
-from sentinel_sql.evaluation.reliability import BinRow
-from sentinel_sql.evaluation.selective import RiskCoverageRow
-from sentinel_sql.evaluation.stakes_sweep import StakesRow
-from sentinel_sql.evaluation.step_economics import EconomicsRow
-from sentinel_sql.evaluation.tables import FOLDER, Table
+from sentinel_sql.evaluation.column_meaning import columns_of
+from sentinel_sql.evaluation.exhibits.auroc_by_step import StepRow
+from sentinel_sql.evaluation.exhibits.reliability import BinRow
+from sentinel_sql.evaluation.exhibits.risk_coverage import RiskCoverageRow
+from sentinel_sql.evaluation.exhibits.stakes_sweep import StakesRow
+from sentinel_sql.evaluation.exhibits.step_economics import EconomicsRow
+from sentinel_sql.evaluation.exhibits.system_ladder import LadderRow
+from sentinel_sql.evaluation_store.tables import FOLDER, Table
 
 ROWS: Final[Mapping[str, type]] = {
     "stakes": StakesRow,

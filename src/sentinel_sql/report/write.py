@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation import tables as disk
-from sentinel_sql.evaluation.sources import SOURCES
-from sentinel_sql.report.across import FOLDER, agents_figure, write_across
-from sentinel_sql.report.agents import ReportedAgent, read_agents, read_views
+from sentinel_sql.evaluation_store import tables as disk
+from sentinel_sql.evaluation_store.sources import SOURCES
+from sentinel_sql.report.agent_comparison import FOLDER, agents_figure, write_across
 from sentinel_sql.report.drawing import Drawn
+from sentinel_sql.report.evaluated_agents import ReportedAgent, read_agents, read_views
 from sentinel_sql.report.figures import FIGURES
-from sentinel_sql.report.page import report_page
-from sentinel_sql.report.page_data import Runs
-from sentinel_sql.whole_file import write_whole
+from sentinel_sql.report.page.data import Runs
+from sentinel_sql.report.page.page import report_page
+from sentinel_sql.storage.whole_file import write_whole
 
 PAGE: Final = "report.html"
 MOST_RUNS: Final = 200

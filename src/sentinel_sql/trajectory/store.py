@@ -24,11 +24,11 @@ from typing import BinaryIO, Literal, Self, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from sentinel_sql.errors import StoreError
-from sentinel_sql.trajectory import durable
-from sentinel_sql.trajectory.agents_apart import told_apart
+from sentinel_sql.storage import append_log as durable
+from sentinel_sql.storage.whole_file import sync_folder, write_whole
+from sentinel_sql.trajectory.agent_identity import told_apart
 from sentinel_sql.trajectory.codec import decode, encode
 from sentinel_sql.trajectory.record import AgentInfo, Record, Trajectory
-from sentinel_sql.whole_file import sync_folder, write_whole
 
 RECORDS = "trajectories.jsonl"
 MANIFEST = "store.json"

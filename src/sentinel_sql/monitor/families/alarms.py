@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.seen import UNSEEN
+from sentinel_sql.monitor.families.step_view import UNSEEN
 
 ALARMING: Mapping[str, frozenset[str]] = MappingProxyType(
     {

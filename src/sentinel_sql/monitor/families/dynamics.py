@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.seen import UNSEEN, Asked, Seen
-from sentinel_sql.monitor.telemetry import FLOOR
+from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.features.telemetry import FLOOR
 
 _MEASURES = ("lp_mean", "lp_min", "ent_mean", "ent_max")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.seen import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
 
 _CLASSES: Mapping[str, re.Pattern[str]] = {
     "column": re.compile(r"column|field|attribute", re.IGNORECASE),

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from sentinel_sql.monitor.families.query_facts import QueryFacts, Returned
 from sentinel_sql.monitor.families.result_facts import ResultFacts, kind_of_cell
-from sentinel_sql.monitor.families.seen import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
 from sentinel_sql.monitor.families.wording import Kind, Wording
 
 _FITTING: Mapping[Kind, frozenset[Returned]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.seen import UNSEEN, Asked, Seen
-from sentinel_sql.monitor.literals import Evidence
+from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.features.literals import Evidence
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from sqlglot import exp
 
-from sentinel_sql.monitor.parsing import parse_query
-from sentinel_sql.monitor.references import Keys
+from sentinel_sql.monitor.features.query_parser import parse_query
+from sentinel_sql.monitor.features.references import Keys
 
 Returned = Literal["count", "truth", "time", "number", "identifier", "text", "unknown"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sentinel_sql.monitor.families.result_facts import ResultFacts, kind_of_cell
-from sentinel_sql.monitor.families.seen import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
 from sentinel_sql.monitor.families.wording import Wording
 
 FEATURES: Mapping[str, str] = MappingProxyType(

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sentinel_sql.monitor.families.query_facts import QueryFacts
-from sentinel_sql.monitor.families.seen import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
 from sentinel_sql.monitor.families.wording import Wording
-from sentinel_sql.monitor.references import Keys
+from sentinel_sql.monitor.features.references import Keys
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {

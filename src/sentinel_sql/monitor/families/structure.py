@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sentinel_sql.monitor.families.query_facts import QueryFacts
-from sentinel_sql.monitor.families.seen import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {

@@ -15,17 +15,17 @@ from sentinel_sql.monitor.families import (
     dynamics,
     failures,
     intent,
-    probed,
     provenance,
     shape,
     slots,
     structure,
 )
+from sentinel_sql.monitor.families import probes as probed
 from sentinel_sql.monitor.families.query_facts import query_facts
 from sentinel_sql.monitor.families.result_facts import read_result
-from sentinel_sql.monitor.families.seen import Asked, Seen
+from sentinel_sql.monitor.families.step_view import Asked, Seen
 from sentinel_sql.monitor.families.wording import read_wording
-from sentinel_sql.monitor.grounding import analyse_sql
+from sentinel_sql.monitor.features.grounding import analyse_sql
 from sentinel_sql.monitor.head import Floats
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion, Step

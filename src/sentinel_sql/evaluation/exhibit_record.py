@@ -1,0 +1,208 @@
+"""What an exhibit is made of, and what it is: `Evidence` in, `Exhibit` out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from sentinel_sql.decision.payoff import STAKES_OF_RECORD
+from sentinel_sql.decision.policy import SYSTEMS
+from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints, PrefixScores
+from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.errors import InputError
+from sentinel_sql.evaluation.bootstrap import RESAMPLES, SEED, Resampling, Reweighting
+from sentinel_sql.evaluation.options import Options
+from sentinel_sql.evaluation.question_only_monitor import question_alone
+from sentinel_sql.evaluation.replay import Replay, replay
+from sentinel_sql.evaluation.run_facts import RunFacts
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """One pool of recorded runs, scored, and every system replayed over it.
+
+    Attributes:
+        scores: the pool's columns, N runs, as the options have them.
+        recorded: the same as the monitor and the judge gave them.
+        thresholds: frozen on the calibration pool.
+        stakes: the λ that are shown, in order.
+        options: what is done otherwise than usual.
+        replays: by system and λ.
+        resampling: the bootstrap's draws, shared by all intervals.
+        weights: what each run counts, shape (N,), one on average.
+        facts: of the runs, for exhibits alone.
+        calibration: the calibration pool's columns as the monitor has them, or None.
+        frozen_on: the same as the options have them: what the thresholds were frozen on.
+    """
+
+    scores: PrefixScores
+    recorded: PrefixScores
+    thresholds: Thresholds
+    stakes: tuple[float, ...]
+    options: Options
+    replays: Mapping[tuple[str, float], Replay]
+    resampling: Resampling
+    weights: Floats
+    facts: RunFacts
+    calibration: PrefixScores | None
+    frozen_on: PrefixScores | None
+
+    @classmethod
+    def gather(
+        cls,
+        scores: PrefixScores,
+        thresholds: Thresholds,
+        *,
+        stakes: Sequence[float] = STAKES_OF_RECORD,
+        options: Options | None = None,
+        facts: RunFacts | None = None,
+        calibration: PrefixScores | None = None,
+        seed: int = SEED,
+        resamples: int = RESAMPLES,
+    ) -> Self:
+        """Replay every system at every λ.
+
+        Args:
+            scores: the pool's columns, at least one run.
+            thresholds: frozen on the calibration pool.
+            stakes: the λ to show.
+            options: what to do otherwise than usual.
+            facts: of the runs; without them some exhibits can't say what they would.
+            calibration: the calibration pool's columns, for stakes without a frozen s_λ and for
+                reading the question alone.
+            seed: of the bootstrap.
+            resamples: of the bootstrap, at least one.
+
+        Raises:
+            InputError: an option that these runs don't allow.
+        """
+        options = options or Options()
+        facts = facts or RunFacts.unknown(scores)
+        recorded, frozen_on = scores, calibration
+        if options.question_only:
+            if calibration is None:
+                raise InputError(
+                    "reading the question alone needs the calibration pool's columns: name the "
+                    "monitor that they are in"
+                )
+            scores, frozen_on, thresholds = question_alone(scores, calibration, stakes=stakes)
+        if options.strict:
+            scores = strictly(scores, facts)
+        resampling = Resampling.over(
+            scores.templates,
+            seed=seed,
+            resamples=resamples,
+            reweighting=_reweighting(scores, options.reweight),
+        )
+        return cls(
+            scores=scores,
+            recorded=recorded,
+            thresholds=thresholds,
+            stakes=tuple(stakes),
+            options=options,
+            replays={
+                (system, level): replay(
+                    scores,
+                    system,
+                    thresholds=thresholds,
+                    stakes=level,
+                    exact=options.exact_bar,
+                    calibration=frozen_on,
+                )
+                for level in stakes
+                for system in SYSTEMS
+            },
+            resampling=resampling,
+            weights=resampling.weights,
+            facts=facts,
+            calibration=calibration,
+            frozen_on=frozen_on,
+        )
+
+    def replayed(self, system: str, stakes: float) -> Replay:
+        """Return a system's replay at any λ, made now where it wasn't gathered."""
+        known = self.replays.get((system, stakes))
+        return known or replay(
+            self.scores,
+            system,
+            thresholds=self.thresholds,
+            stakes=stakes,
+            exact=self.options.exact_bar,
+            calibration=self.frozen_on,
+        )
+
+    def mean(self, values: Floats | Ints | Bools, where: Bools | None = None) -> float | None:
+        """Return the weighed mean of a column over the runs in `where`; None if there are none.
+
+        Args:
+            values: shape (N,); NaN only outside `where`.
+            where: shape (N,); every run if None.
+        """
+        inside = np.ones(len(self.weights), dtype=bool) if where is None else where
+        weights = self.weights[inside]
+        if len(weights) == 0:
+            return None
+        chosen = np.asarray(values[inside], np.float64)
+        return float(np.sum(weights * chosen) / weights.sum())
+
+    def saved(self, spent: Floats | Ints, full: Floats | Ints) -> float | None:
+        """Return the share of a cost that isn't spent, over runs whose full cost is known.
+
+        Args:
+            spent: shape (N,), what the system spends; NaN where unknown.
+            full: shape (N,), what the vanilla agent spends; NaN where unknown.
+        """
+        known = ~np.isnan(full)
+        weights = self.weights[known]
+        total = float(np.sum(weights * np.asarray(full, np.float64)[known]))
+        return float(np.sum(weights * (full - spent)[known])) / total if total > 0 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit(Generic[Row]):
+    """A table with a title, one sentence on how to read it, and typed rows.
+
+    `row` is the type of the rows: a frozen dataclass whose fields carry their `Column`, so that
+    an exhibit without rows still has its columns.
+    """
+
+    title: str
+    note: str
+    row: type[Row]
+    rows: tuple[Row, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-ready data: rows as objects, None where something can't be said."""
+        rows: tuple[Any, ...] = self.rows
+        return {"title": self.title, "note": self.note, "rows": [asdict(row) for row in rows]}
+
+
+def strictly(scores: PrefixScores, facts: RunFacts) -> PrefixScores:
+    """Return the columns with the strict labels in the place of the judge's.
+
+    Raises:
+        InputError: an answer to an answerable question has no strict label.
+    """
+    if facts.strict is None:
+        raise InputError(
+            "the labels hold no strict verdicts: label the store again with `sentinel label`"
+        )
+    return replace(scores, correct=facts.strict)
+
+
+def _reweighting(scores: PrefixScores, share: float | None) -> Reweighting | None:
+    if share is None:
+        return None
+    unanswerable = ~scores.answerable
+    if unanswerable.all() or not unanswerable.any():
+        kind = "answerable" if unanswerable.any() else "unanswerable"
+        raise InputError(
+            f"the pool has no {kind} question, so it can't be re-weighted to a share of "
+            f"{share:g} unanswerable ones: leave the option out"
+        )
+    return Reweighting(members=unanswerable, share=share)

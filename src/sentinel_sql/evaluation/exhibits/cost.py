@@ -1,0 +1,89 @@
+"""Tokens and money: what a question and a right answer cost by system (paper appendix G)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from sentinel_sql.decision.policy import SYSTEMS
+from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.column_meaning import SHARE, STAKES, SYSTEM, Column
+from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.evaluation.replay import spent
+
+MONEY = "in the currency of the prices"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostRow:
+    """One system at one λ, over runs that tell their tokens for every step."""
+
+    system: Annotated[str, SYSTEM]
+    stakes: Annotated[float, STAKES]
+    n: Annotated[int, Column("runs that tell prompt and completion tokens for every step")]
+    prompt_tokens: Annotated[
+        Interval | None, Column("mean prompt tokens a question", unit="tokens")
+    ]
+    completion_tokens: Annotated[
+        Interval | None, Column("mean completion tokens a question", unit="tokens")
+    ]
+    money: Annotated[
+        Interval | None, Column("mean price a question; empty without prices", unit=MONEY)
+    ]
+    money_saved: Annotated[
+        Interval | None,
+        Column(
+            "share of what the agent alone costs that is never paid", unit="share", within=SHARE
+        ),
+    ]
+    money_a_right_answer: Annotated[
+        Interval | None,
+        Column("price of all runs for each correct answer delivered", unit=MONEY),
+    ]
+
+
+def cost(evidence: Evidence) -> Exhibit[CostRow]:
+    """Return tokens, and money where prices are given, of every system that runs the agent."""
+    scores, resampling = evidence.scores, evidence.resampling
+    prices = evidence.options.prices
+    rows = []
+    for level in evidence.stakes:
+        agent = evidence.replays["vanilla", level]
+        all_prompts = spent(scores, evidence.facts.prompt_tokens, agent.steps)
+        known = ~np.isnan(all_prompts) & ~np.isnan(agent.tokens)
+        for system, parts in SYSTEMS.items():
+            if parts.nothing:
+                continue
+            run = evidence.replays[system, level]
+            prompts = spent(scores, evidence.facts.prompt_tokens, run.steps)
+            money = saved = a_right_answer = None
+            if prices is not None:
+                paid = prices.of(prompts, run.tokens)
+                in_full = prices.of(all_prompts, agent.tokens)
+                money = resampling.mean(paid, known)
+                saved = resampling.ratio(in_full - paid, in_full, known)
+                right = run.delivered & scores.correct
+                a_right_answer = resampling.ratio(paid, right, known)
+            rows.append(
+                CostRow(
+                    system=system,
+                    stakes=level,
+                    n=int(known.sum()),
+                    prompt_tokens=resampling.mean(prompts, known),
+                    completion_tokens=resampling.mean(run.tokens, known),
+                    money=money,
+                    money_saved=saved,
+                    money_a_right_answer=a_right_answer,
+                )
+            )
+    return Exhibit(
+        title="Tokens and cost",
+        note=(
+            "Prompt tokens are counted as the endpoint told them, for every turn anew; a cache "
+            "that makes them cheaper isn't known here. The monitor costs no token."
+        ),
+        row=CostRow,
+        rows=tuple(rows),
+    )

@@ -1,0 +1,1 @@
+"""Exhibits that take more than one evaluation: judges, agents, seeds, features, leakage."""

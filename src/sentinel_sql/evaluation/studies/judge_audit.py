@@ -1,0 +1,163 @@
+"""What raters say of a judge: how they agree, how often it is right, and which way it errs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Annotated
+
+from sentinel_sql.errors import LabelsError
+from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.column_meaning import SHARE, Column
+from sentinel_sql.evaluation.exhibit_record import Exhibit
+from sentinel_sql.evaluation.rater_agreement import kappa, share
+from sentinel_sql.labels.audit import AuditKey, Ratings
+
+TOGETHER = "together"
+"""The raters as one: what more than half of those who rated a case say, ties left open."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeAuditRow:
+    """The judge against one rater, or against all of them together."""
+
+    rater: Annotated[str, Column("name of the rater's sheet, or `together` for all of them")]
+    cases: Annotated[int, Column("cases of the audit")]
+    rated: Annotated[int, Column("cases with a verdict of this rater")]
+    left_open: Annotated[int, Column("cases on the sheet without a verdict; together: ties")]
+    missing: Annotated[int, Column("cases that the sheet lacks; together: rated by nobody")]
+    accuracy: Annotated[
+        Interval | None,
+        Column("share of the judge's verdicts that the rater shares", unit="share", within=SHARE),
+    ]
+    said_correct: Annotated[int, Column("rated cases that the judge called correct")]
+    wrongly_correct: Annotated[int, Column("of these, how many the rater calls wrong")]
+    wrongly_correct_share: Annotated[
+        Interval | None,
+        Column("their share: wrong answers taught as right", unit="share", within=SHARE),
+    ]
+    said_wrong: Annotated[int, Column("rated cases that the judge called wrong")]
+    wrongly_wrong: Annotated[int, Column("of these, how many the rater calls correct")]
+    wrongly_wrong_share: Annotated[
+        Interval | None,
+        Column("their share: right answers taught as wrong", unit="share", within=SHARE),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatersRow:
+    """Two raters over the cases that both rated."""
+
+    first: Annotated[str, Column("one rater")]
+    second: Annotated[str, Column("the other rater")]
+    both_rated: Annotated[int, Column("cases that both rated")]
+    agreement: Annotated[
+        Interval | None,
+        Column("share of them with equal verdicts", unit="share", within=SHARE),
+    ]
+    kappa: Annotated[
+        float | None, Column("Cohen's κ: agreement beyond what chance gives", within="[−1, 1]")
+    ]
+
+
+def judge_audit(key: AuditKey, raters: Sequence[Ratings]) -> Exhibit[JudgeAuditRow]:
+    """Hold the judge's verdicts against each rater's and, of several, against all together.
+
+    Raises:
+        LabelsError: nobody rated a case, or two sheets are of one name.
+    """
+    names = [rater.rater for rater in raters]
+    if len(set(names)) < len(names) or TOGETHER in names:
+        raise LabelsError(
+            "two sheets are of one name, or one is called 'together': give each rater's sheet a "
+            "name of its own"
+        )
+    if not any(rater.verdicts for rater in raters):
+        raise LabelsError(
+            "no case is rated yet: the raters write 1 or 0 into the column `correct` of their "
+            "sheets"
+        )
+    rows = [
+        _row(key, rater.rater, rater.verdicts, left_open=rater.left_open, missing=rater.missing)
+        for rater in raters
+    ]
+    if len(raters) > 1:
+        agreed = together(raters)
+        rated = {case for rater in raters for case in rater.verdicts}
+        rows.append(
+            _row(
+                key,
+                TOGETHER,
+                agreed,
+                left_open=len(rated) - len(agreed),
+                missing=len(key.cases) - len(rated),
+            )
+        )
+    return Exhibit(
+        title="The judge against raters",
+        note=f"A random sample of the {key.judged} verdicts that were the judge's own: answers "
+        "that the strict comparison refused. Wilson intervals, 95 %.",
+        row=JudgeAuditRow,
+        rows=tuple(rows),
+    )
+
+
+def raters_agreement(raters: Sequence[Ratings]) -> Exhibit[RatersRow]:
+    """Compare every two raters over the cases that both rated."""
+    rows = []
+    for first, second in combinations(raters, 2):
+        both = sorted(first.verdicts.keys() & second.verdicts.keys())
+        a, b = ([rater.verdicts[case] for case in both] for rater in (first, second))
+        rows.append(
+            RatersRow(
+                first=first.rater,
+                second=second.rater,
+                both_rated=len(both),
+                agreement=share(sum(x == y for x, y in zip(a, b, strict=True)), len(both)),
+                kappa=kappa(a, b),
+            )
+        )
+    return Exhibit(
+        title="Raters among themselves",
+        note="A judge can't be expected to agree with people more than they agree themselves.",
+        row=RatersRow,
+        rows=tuple(rows),
+    )
+
+
+def together(raters: Sequence[Ratings]) -> Mapping[str, bool]:
+    """Return what more than half of a case's raters say of it; ties are left out."""
+    votes: dict[str, list[bool]] = {}
+    for rater in raters:
+        for case, verdict in rater.verdicts.items():
+            votes.setdefault(case, []).append(verdict)
+    return {
+        case: 2 * sum(cast) > len(cast)
+        for case, cast in votes.items()
+        if 2 * sum(cast) != len(cast)
+    }
+
+
+def _row(
+    key: AuditKey, rater: str, verdicts: Mapping[str, bool], *, left_open: int, missing: int
+) -> JudgeAuditRow:
+    pairs = [(case.correct, verdicts[case.case]) for case in key.cases if case.case in verdicts]
+    said_correct = sum(judge for judge, _ in pairs)
+    wrongly_correct = sum(judge and not said for judge, said in pairs)
+    wrongly_wrong = sum(said and not judge for judge, said in pairs)
+    right = len(pairs) - wrongly_correct - wrongly_wrong
+    return JudgeAuditRow(
+        rater=rater,
+        cases=len(key.cases),
+        rated=len(pairs),
+        left_open=left_open,
+        missing=missing,
+        accuracy=share(right, len(pairs)),
+        said_correct=said_correct,
+        wrongly_correct=wrongly_correct,
+        wrongly_correct_share=share(wrongly_correct, said_correct),
+        said_wrong=len(pairs) - said_correct,
+        wrongly_wrong=wrongly_wrong,
+        wrongly_wrong_share=share(wrongly_wrong, len(pairs) - said_correct),
+    )

@@ -1,0 +1,167 @@
+"""An evaluation on disk: what was found, the columns that it was made of, and every table.
+
+    evaluation.json   what `Evaluation.to_json` gives, and the hash of the columns
+    scores.npz        the pool's columns and the calibration pool's, templates hashed
+    tables/           one CSV an exhibit, with a data dictionary (`evaluation.tables`)
+
+Every exhibit can be made again from such a folder, without runs, labels or monitor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from numpy.typing import NDArray
+
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.errors import BundleError, InputError
+from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.options import Options
+from sentinel_sql.evaluation.run_facts import RunFacts
+from sentinel_sql.evaluation_store import tables
+from sentinel_sql.evaluation_store.document import Document, require
+from sentinel_sql.evaluation_store.kept_tables import carry_over
+from sentinel_sql.evaluation_store.record import FORMAT, Evaluation
+from sentinel_sql.evaluation_store.sources import SOURCES, Source
+from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
+from sentinel_sql.storage.whole_file import (
+    OccupiedError,
+    check_replaceable,
+    whole_folder,
+    write_whole,
+)
+
+DOCUMENT, SCORES = "evaluation.json", "scores.npz"
+VIEWS: Final = "views.jsonl"
+PARTS = (
+    *(SCORES, VIEWS, f"{tables.FOLDER}/{SOURCES}"),
+    *(f"{tables.FOLDER}/*{ending}" for ending in tables.ENDINGS),
+)
+"""All that an evaluation's folder is made of; one that holds more is never replaced."""
+_CALIBRATION, _FACTS = "calibration/", "facts/"
+_AGAIN = "make it again with `sentinel evaluate … --out FOLDER`"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredEvaluation:
+    """An evaluation as `read` gives it: the document, and the evidence to make exhibits of."""
+
+    document: Mapping[str, Any]
+    evidence: Evidence
+
+
+def save(
+    evaluation: Evaluation, folder: str | Path, *, source: Source | None = None
+) -> dict[str, str]:
+    """Write an evaluation; the folder appears whole or not at all, an older one is replaced.
+
+    Tables that other commands added to the older one stay if they were made of the very same
+    files.
+
+    Args:
+        evaluation: what was found.
+        folder: where.
+        source: the files that it was made of, None where nobody knows.
+
+    Returns:
+        The tables that didn't stay, each with the command that had made it, or an empty text.
+
+    Raises:
+        InputError: the folder holds anything else than an evaluation, or can't be written.
+    """
+    folder = Path(folder)
+    columns = packed(columns_of(evaluation.evidence))
+    document = evaluation.to_json() | {"files": {SCORES: hashlib.sha256(columns).hexdigest()}}
+    with (
+        _refusing(folder),
+        whole_folder(folder, known_by=DOCUMENT, parts=PARTS, kind="evaluation") as draft,
+    ):
+        write_whole(draft / SCORES, columns)
+        tables.write(draft, evaluation.exhibits, source=source)
+        gone = carry_over(folder, draft, source=source)
+        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(draft / DOCUMENT, text + "\n")
+    return gone
+
+
+def check_place(folder: str | Path) -> None:
+    """Make sure that an evaluation may be saved there, before a pool is spent for it.
+
+    Raises:
+        InputError: the folder holds something else than an evaluation, or isn't one.
+    """
+    with _refusing(Path(folder)):
+        check_replaceable(folder, known_by=DOCUMENT, parts=PARTS, kind="evaluation")
+
+
+def read(folder: str | Path) -> StoredEvaluation:
+    """Read what `save` wrote, and replay every system over its columns.
+
+    Raises:
+        InputError: nothing there, damaged, or of another version.
+    """
+    folder = Path(folder)
+    document = read_document(
+        folder / DOCUMENT, kind="evaluation", stated=FORMAT, again=_AGAIN, refusal=InputError
+    )
+    try:
+        require(Document, document)
+    except ValueError as error:
+        raise InputError(f"{folder / DOCUMENT} is damaged at {error}: {_AGAIN}") from error
+    try:
+        data = (folder / SCORES).read_bytes()
+    except OSError as error:
+        raise InputError(f"{folder / SCORES} can't be read ({error.strerror}): {_AGAIN}") from error
+    try:
+        if hashlib.sha256(data).hexdigest() != document["files"][SCORES]:
+            raise InputError(f"{folder / SCORES} is damaged: {_AGAIN}")
+        arrays = unpacked(data)
+        calibration = under(arrays, _CALIBRATION)
+        facts = under(arrays, _FACTS)
+        evidence = Evidence.gather(
+            PrefixScores.from_columns(arrays),
+            Thresholds.from_json(document["thresholds"]),
+            stakes=tuple(document["stakes"]),
+            options=Options.from_json(document["options"]),
+            facts=RunFacts(
+                strict=facts.get("strict"),
+                prompt_tokens=facts["prompt_tokens"],
+            ),
+            calibration=PrefixScores.from_columns(calibration) if calibration else None,
+            seed=document["bootstrap"]["seed"],
+            resamples=document["bootstrap"]["resamples"],
+        )
+    except (BundleError, *DAMAGES) as error:
+        raise InputError(f"the evaluation in {folder} is damaged: {_AGAIN}") from error
+    return StoredEvaluation(document=document, evidence=evidence)
+
+
+def columns_of(evidence: Evidence) -> dict[str, NDArray[Any]]:
+    """Return the columns by name; templates, which may be queries, as hashes."""
+    columns = evidence.recorded.with_hashed_templates().to_columns()
+    columns[f"{_FACTS}prompt_tokens"] = evidence.facts.prompt_tokens
+    if evidence.facts.strict is not None:
+        columns[f"{_FACTS}strict"] = evidence.facts.strict
+    if evidence.calibration is not None:
+        for name, column in evidence.calibration.to_columns().items():  # hashed by the fit
+            columns[f"{_CALIBRATION}{name}"] = column
+    return columns
+
+
+@contextmanager
+def _refusing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OccupiedError as error:
+        raise InputError(f"{error}: choose another folder for the evaluation") from error
+    except OSError as error:
+        raise InputError(
+            f"{folder} can't be written ({error.strerror}): choose another folder"
+        ) from error

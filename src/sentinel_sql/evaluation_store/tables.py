@@ -1,0 +1,319 @@
+"""Exhibits as tables on disk: CSV, Parquet where it can be written, and what each column means.
+
+    tables/<exhibit>.csv      one line a row; an empty cell is what can't be said
+    tables/<exhibit>.parquet  the same with types, where pyarrow is installed
+    tables/contents.csv       title, note and number of rows of every table
+    tables/dictionary.csv     type, unit, range and meaning of every column of every table
+    tables/sources.json     which command made each table, and of which files (`sources`)
+
+Every table of an evaluation is written by `write`, whichever command made it, and read by `read`.
+Numbers are written so that they read back to the last bit.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+from sentinel_sql.errors import InputError
+from sentinel_sql.evaluation.column_meaning import Column, FlatColumn, Kind, cells_of, columns_of
+from sentinel_sql.evaluation.exhibit_record import Exhibit
+from sentinel_sql.evaluation_store.sources import Source, read_sources, stale_in, write_sources
+from sentinel_sql.storage.whole_file import check_writable, write_whole
+
+FOLDER = "tables"
+CONTENTS, DICTIONARY = "contents", "dictionary"
+ENDINGS = (".csv", ".parquet")
+
+Cell = str | int | float | bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContentsRow:
+    """One table of a folder."""
+
+    table: Annotated[str, Column("name of the table, and of its file")]
+    title: Annotated[str, Column("what the table shows")]
+    note: Annotated[str, Column("how to read it, in a sentence or two")]
+    rows: Annotated[int, Column("how many rows it has")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DictionaryRow:
+    """One column of one table."""
+
+    table: Annotated[str, Column("name of the table")]
+    column: Annotated[str, Column("name of the column")]
+    type: Annotated[str, Column("what its cells hold", within="text, integer, number or truth")]
+    unit: Annotated[str | None, Column("unit, empty for names and counts")]
+    range: Annotated[str | None, Column("range of its values, where there is one to name")]
+    meaning: Annotated[str, Column("what it means")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One table as `read` gives it.
+
+    Attributes:
+        title: what it shows.
+        note: how to read it.
+        columns: its columns in order, with their meaning.
+        rows: in order, each a value by column; None for what can't be said.
+    """
+
+    title: str
+    note: str
+    columns: tuple[DictionaryRow, ...]
+    rows: tuple[Mapping[str, Cell], ...]
+
+
+def write(
+    folder: Path, exhibits: Mapping[str, Exhibit[Any]], *, source: Source | None = None
+) -> dict[str, str]:
+    """Write exhibits into an evaluation's folder, beside those that are there already.
+
+    A table of the same name is replaced, and one that another command made of other files is
+    removed. Each file appears whole or not at all, readable by its owner only.
+
+    Args:
+        folder: of the evaluation; `tables/` is made in it if absent.
+        exhibits: by the names of their files.
+        source: what they were made of, None where nobody knows.
+
+    Returns:
+        The tables that were removed, each with the command that had made it.
+
+    Raises:
+        InputError: the folder can't be written, what is there can't be read, or it holds an
+            evaluation of other files.
+    """
+    place = folder / FOLDER
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sources = read_sources(place)
+        stale = stale_in(folder, sources, source, but=exhibits)
+        contents, dictionary = _kept(folder, drop={*exhibits, *stale})
+        for name, exhibit in exhibits.items():
+            columns = columns_of(exhibit.row)
+            rows = [dict(cells_of(row)) for row in exhibit.rows]
+            _write_table(place / name, columns, rows)
+            contents.append(
+                ContentsRow(table=name, title=exhibit.title, note=exhibit.note, rows=len(rows))
+            )
+            dictionary += (_entry(name, column) for column in columns)
+        write_index(place, contents, dictionary)
+        known = {name: of for name, of in sources.items() if name not in {*exhibits, *stale}}
+        known |= {} if source is None else dict.fromkeys(exhibits, source)
+        if known or sources:
+            write_sources(place, known)
+        for name in stale:
+            for ending in ENDINGS:
+                (place / f"{name}{ending}").unlink(missing_ok=True)
+        return stale
+    except OSError as error:
+        raise InputError(
+            f"{place} can't be written ({error.strerror}): name another folder"
+        ) from error
+
+
+def check_place(folder: Path, *, source: Source | None = None) -> None:
+    """Make sure that tables may be written there, before the work that fills them.
+
+    Raises:
+        InputError: the folder can't be written, the tables in it can't be added to, or it holds
+            an evaluation of other files than `source`.
+    """
+    stale_in(folder, read_sources(folder / FOLDER), source, but=())
+    try:
+        check_writable(folder / FOLDER)
+    except OSError as error:
+        raise InputError(
+            f"{folder / FOLDER} can't be written ({error.strerror}): name another folder"
+        ) from error
+    _kept(folder, drop=())
+
+
+def read(folder: Path) -> dict[str, Table]:
+    """Read every table of an evaluation's folder, in the order in which they were written.
+
+    Raises:
+        InputError: there are none, or they are damaged.
+    """
+    contents, dictionary = read_index(folder)
+    by_table: dict[str, list[DictionaryRow]] = {entry.table: [] for entry in contents}
+    for column in dictionary:
+        by_table[column.table].append(column)
+    tables = {}
+    for entry in contents:
+        columns = by_table[entry.table]
+        kinds: dict[str, Kind] = {x.column: x.type for x in columns}  # type: ignore[misc]
+        tables[entry.table] = Table(
+            title=entry.title,
+            note=entry.note,
+            columns=tuple(columns),
+            rows=tuple(_read_csv(folder / FOLDER / f"{entry.table}.csv", kinds)),
+        )
+    return tables
+
+
+def csv_text(columns: Sequence[FlatColumn], rows: Iterable[Mapping[str, Cell]]) -> str:
+    """Return rows as CSV (RFC 4180 with plain line ends): a header, then one line a row."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow([column.name for column in columns])
+    for row in rows:
+        writer.writerow([_written(row[column.name]) for column in columns])
+    return sink.getvalue()
+
+
+def _kept(folder: Path, *, drop: Iterable[str]) -> tuple[list[ContentsRow], list[DictionaryRow]]:
+    if not (folder / FOLDER / f"{CONTENTS}.csv").exists():
+        return [], []
+    gone = set(drop)
+    contents, dictionary = read_index(folder)
+    return (
+        [entry for entry in contents if entry.table not in gone],
+        [column for column in dictionary if column.table not in gone],
+    )
+
+
+def read_index(folder: Path) -> tuple[list[ContentsRow], list[DictionaryRow]]:
+    """Read which tables an evaluation's folder holds, and what their columns mean.
+
+    Raises:
+        InputError: there are none, or the index is damaged.
+    """
+    made: list[list[Any]] = []
+    for name, row in ((CONTENTS, ContentsRow), (DICTIONARY, DictionaryRow)):
+        path = folder / FOLDER / f"{name}.csv"
+        kinds = {column.name: column.kind for column in columns_of(row)}
+        made.append([row(**cells) for cells in _read_csv(path, kinds)])
+    contents, dictionary = made
+    known = {entry.table for entry in contents}
+    if not all(re.fullmatch(r"\w+", name or "") for name in known):  # they name files
+        raise _damaged(folder / FOLDER / f"{CONTENTS}.csv")
+    if any(x.table not in known or x.type not in get_args(Kind) for x in dictionary):
+        raise _damaged(folder / FOLDER / f"{DICTIONARY}.csv")
+    return contents, dictionary
+
+
+def write_index(
+    place: Path, contents: Sequence[ContentsRow], dictionary: Sequence[DictionaryRow]
+) -> None:
+    """Write which tables the folder `place` holds, and what their columns mean.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    made: Mapping[str, tuple[type, Sequence[Any]]] = {
+        CONTENTS: (ContentsRow, contents),
+        DICTIONARY: (DictionaryRow, dictionary),
+    }
+    for name, (row, entries) in made.items():
+        rows = [dict(cells_of(entry)) for entry in entries]
+        write_whole(place / f"{name}.csv", csv_text(columns_of(row), rows))
+
+
+def _entry(table: str, column: FlatColumn) -> DictionaryRow:
+    return DictionaryRow(
+        table=table,
+        column=column.name,
+        type=column.kind,
+        unit=column.column.unit or None,
+        range=column.column.within or None,
+        meaning=column.column.meaning,
+    )
+
+
+def _write_table(
+    path: Path, columns: Sequence[FlatColumn], rows: Sequence[Mapping[str, Cell]]
+) -> None:
+    write_whole(path.with_name(f"{path.name}.csv"), csv_text(columns, rows))
+    parquet = path.with_name(f"{path.name}.parquet")
+    packed = _parquet(columns, rows)
+    if packed is None:
+        parquet.unlink(missing_ok=True)  # an older one would contradict the CSV beside it
+    else:
+        write_whole(parquet, packed)
+
+
+def _parquet(columns: Sequence[FlatColumn], rows: Sequence[Mapping[str, Cell]]) -> bytes | None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        return None
+    kinds = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "truth": pa.bool_(),
+    }
+    schema = pa.schema(
+        [
+            pa.field(column.name, kinds[column.kind], metadata={"meaning": column.column.meaning})
+            for column in columns
+        ]
+    )
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema=schema), sink)
+    return sink.getvalue()
+
+
+def _written(value: Cell) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("a cell holds no finite number: say None where nothing can be said")
+        return repr(float(value))
+    return str(value)
+
+
+def _read_csv(path: Path, kinds: Mapping[str, Kind]) -> list[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as source:
+            header, *lines = csv.reader(source)
+        if header != list(kinds):
+            raise _damaged(path)
+        return [
+            {
+                name: _value(cell, kind)
+                for cell, (name, kind) in zip(line, kinds.items(), strict=True)
+            }
+            for line in lines
+        ]
+    except OSError as error:
+        raise InputError(
+            f"{path} can't be read ({error.strerror}): make the tables with "
+            "`sentinel evaluate … --out FOLDER`"
+        ) from error
+    except (ValueError, KeyError, csv.Error) as error:
+        raise _damaged(path) from error
+
+
+def _value(cell: str, kind: Kind) -> Cell:
+    if cell == "":
+        return None
+    if kind == "truth":
+        return {"true": True, "false": False}[cell]
+    if kind == "integer":
+        return int(cell)
+    if kind == "text":
+        return cell
+    number = float(cell)
+    if not math.isfinite(number):
+        raise ValueError("no table is written with such a number")
+    return number
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{path} is damaged: make it again with `sentinel evaluate … --out FOLDER`")

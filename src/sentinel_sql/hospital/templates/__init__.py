@@ -1,0 +1,1 @@
+"""The question templates of the benchmark, a file a subject."""

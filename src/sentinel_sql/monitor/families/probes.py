@@ -1,0 +1,81 @@
+"""Probes: how the newest query's result came about, where the run's steps carry probes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.trajectory.record import Probes
+
+FEATURES: Mapping[str, str] = MappingProxyType(
+    {
+        "rows_read": "logarithm of one more than the rows that the newest query's chain ends with",
+        "nothing_read": "no row is left at the end of the chain, whatever the result shows",
+        "one_row_read": "a single row is left at the end of the chain",
+        "joins": "joins of the chain",
+        "multiplied": "logarithm of the largest factor by which a join multiplied the rows",
+        "lost": "share of the first table's rows that are gone at the end of the chain",
+        "lost_all": "the first table has rows under its conditions, and joins leave none",
+        "nulls": "highest share of NULLs in a column of the newest result",
+        "all_null": "a column of the newest result is NULL in every row",
+        "text_missed": "share of the newest query's texts that no row has",
+        "any_text_missed": "1 if there is one",
+        "nearest": "likeness of the stored value nearest to a missed text, the least of them",
+    }
+)
+"""By name. Unseen where the newest query was not probed, or its probes don't tell."""
+
+
+class ProbeState:
+    """The newest query's probes."""
+
+    def __init__(self, asked: Asked) -> None:  # noqa: ARG002
+        self._values = [UNSEEN] * len(FEATURES)
+
+    def observe(self, seen: Seen) -> None:
+        """Take in one more step; what an earlier query was probed for says nothing of it."""
+        probes = seen.step.observation.probes
+        self._values = [UNSEEN] * len(FEATURES) if probes is None else _read(probes)
+
+    def values(self) -> list[float]:
+        """Return the features in the order of `FEATURES`."""
+        return self._values
+
+
+def _read(probes: Probes) -> list[float]:
+    return [*_chain(probes), *_nulls(probes), *_texts(probes)]
+
+
+def _chain(probes: Probes) -> list[float]:
+    first, last = (probes.chain[0], probes.chain[-1]) if probes.chain else (None, None)
+    fan_out = probes.fan_out
+    return [
+        UNSEEN if last is None else math.log1p(last),
+        UNSEEN if last is None else float(last == 0),
+        UNSEEN if last is None else float(last == 1),
+        float(len(probes.chain) - 1) if probes.chain else UNSEEN,
+        UNSEEN if fan_out is None else math.log(max(1.0, fan_out)),
+        UNSEEN if not first or last is None else max(0.0, 1.0 - last / first),
+        UNSEEN if first is None or last is None else float(first > 0 and last == 0),
+    ]
+
+
+def _nulls(probes: Probes) -> list[float]:
+    known = [share for share in probes.nulls if share is not None]
+    if not known:
+        return [UNSEEN] * 2
+    return [max(known), float(max(known) == 1.0)]
+
+
+def _texts(probes: Probes) -> list[float]:
+    if probes.lookups is None:
+        return [UNSEEN] * 3
+    missed = len(probes.nearest)
+    likeness = [near.similarity for near in probes.nearest if near.similarity is not None]
+    return [
+        missed / probes.lookups if probes.lookups else 0.0,
+        float(missed > 0),
+        min(likeness, default=UNSEEN),
+    ]

@@ -1,0 +1,1 @@
+"""The ten trajectory features, and what they are read from."""

@@ -1,0 +1,92 @@
+"""Grounding features: whether the SQL rests on the schema, the question and what was seen.
+
+A query seen before isn't analysed again. SQL that can't be parsed contributes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sentinel_sql.monitor.features.literals import (
+    Evidence,
+    Literal,
+    literals_of,
+    ungrounded_fraction,
+)
+from sentinel_sql.monitor.features.query_parser import parse_query
+from sentinel_sql.monitor.features.references import Keys, References, analyse
+from sentinel_sql.schema import Schema
+from sentinel_sql.trajectory.record import AskedQuestion, Step
+from sentinel_sql.trajectory.render import Commitment
+
+NO_REFERENCES = References()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Analysis:
+    """What one query contributes."""
+
+    references: References = NO_REFERENCES
+    literals: tuple[Literal, ...] = ()
+
+
+class GroundingState:
+    """Counts over all queries, and the share of ungrounded literals of the committed one."""
+
+    def __init__(self, question: AskedQuestion, keys: Keys | None, clock: str | None) -> None:
+        self._keys = keys
+        self._clock = clock
+        self._evidence = Evidence()
+        self._evidence.add(question.text)
+        self._analyses: dict[str, Analysis] = {}
+        self._failed = 0
+        self._bad_joins = 0
+        self._ungrounded: float | None = None
+
+    def observe(self, step: Step, committed: Commitment | None) -> None:
+        """Take in one more step."""
+        if step.sql:
+            analysis = self._analyses.get(step.sql)
+            if analysis is None:
+                analysis = analyse_sql(step.sql, self._keys, self._clock)
+                self._analyses[step.sql] = analysis
+            self._failed += analysis.references.failed
+            self._bad_joins += analysis.references.bad_joins
+            if committed == "answer":
+                self._ungrounded = ungrounded_fraction(analysis.literals, self._evidence)
+        # After the commitment's check: a literal can't be grounded by its own query's result,
+        # nor by an error that quotes it.
+        if step.observation.kind == "rows" and step.observation.text:
+            self._evidence.add(step.observation.text)
+
+    def values(self) -> dict[str, float | None]:
+        """Return the features, None where nothing was observed or no schema is known."""
+        known = self._keys is not None
+        return {
+            "failed_refs": float(self._failed) if known else None,
+            "bad_joins": float(self._bad_joins) if known else None,
+            "ungrounded_frac": self._ungrounded,
+        }
+
+
+@lru_cache(maxsize=64)
+def analyse_sql(sql: str, keys: Keys | None, clock: str | None) -> Analysis:
+    """Parse one SQL text and say what it contributes; nothing if it isn't a readable query."""
+    query = parse_query(sql)
+    if query is None:
+        return Analysis()
+    try:
+        return Analysis(
+            references=NO_REFERENCES if keys is None else analyse(query, keys),
+            literals=tuple(
+                literals_of(query, clock=clock, names=() if keys is None else keys.names)
+            ),
+        )
+    except RecursionError:
+        return Analysis()
+
+
+def keys_of(schema: Schema | None) -> Keys | None:
+    """Return the schema's keys ready for use, or None without a schema."""
+    return None if schema is None else Keys(schema=schema)

@@ -1,0 +1,135 @@
+"""What moved a score of the `linear` head: its log-odds as a sum of named terms.
+
+A term is an n-gram of the prefix's own text, or a dense feature by name. The terms and the bias
+sum to the log-odds that the head gives the prefix.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from sentinel_sql.monitor.heads.linear import FittedLinearHead, LinearHead
+from sentinel_sql.monitor.heads.ngrams import name_ngrams
+from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.trajectory.record import Prefix, commitment
+from sentinel_sql.trajectory.render import (
+    SCORING_TOKENS,
+    count_tokens,
+    keep_newest,
+    keep_oldest,
+    render_question,
+    render_step,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Term:
+    """One term of the log-odds.
+
+    Attributes:
+        kind: `ngram`, or `feature`.
+        names: an n-gram's texts (several where they share a bucket), or `family.feature`.
+        steps: the steps that an n-gram stands in, 0 for the question; empty for a feature.
+        value: of the feature; how often the n-gram stands there, in all.
+        log_odds: what it adds; above 0 it speaks for the head's positive class.
+    """
+
+    kind: Literal["ngram", "feature"]
+    names: tuple[str, ...]
+    steps: tuple[int, ...]
+    value: float
+    log_odds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contributions:
+    """The log-odds of one prefix, taken apart.
+
+    Attributes:
+        margin: the log-odds; the score is its logistic.
+        bias: what an average prefix of the regime has, before any term.
+        terms: every term that isn't 0, the strongest first.
+    """
+
+    margin: float
+    bias: float
+    terms: tuple[Term, ...]
+
+
+def contributions(
+    fitted: FittedLinearHead,
+    kind: LinearHead,
+    prefix: Prefix,
+    around: Surroundings,
+    *,
+    limit: int = SCORING_TOKENS,
+) -> Contributions:
+    """Take the log-odds of a prefix apart.
+
+    Args:
+        fitted: either head of a monitor.
+        kind: the kind that it was fitted by.
+        prefix: what the head reads.
+        around: what is known of the database, as the head was told.
+        limit: tokens that are read.
+
+    Returns:
+        Terms whose sum with the bias is the margin, up to rounding.
+    """
+    reading = kind.read(prefix.question, around)
+    segments = []
+    for step in prefix.steps:
+        committed = commitment(step, commit_on_error=prefix.commit_on_error)
+        reading.observe(step, committed)
+        segments.append(render_step(step, committed))
+    snapshot = reading.snapshot(limit)
+    regime, columns = fitted.regime(snapshot), fitted.columns(snapshot)
+    first, *dense = regime.terms(columns).tolist()
+    slope = regime.slope(columns)
+    at, held = _where(prefix, segments, limit)
+    terms = [
+        Term(
+            kind="ngram",
+            names=tuple(held.get(bucket, ())),
+            steps=tuple(at.get(bucket, ())),
+            value=float(count),
+            log_odds=slope * added,
+        )
+        for bucket, count, added in zip(
+            snapshot.counts.buckets.tolist(),
+            snapshot.counts.counts.tolist(),
+            fitted.ngrams.terms(snapshot.counts).tolist(),
+            strict=True,
+        )
+        if slope * added != 0.0
+    ]
+    shared = math.fsum(term.log_odds for term in terms)
+    terms += [
+        Term(kind="feature", names=(name,), steps=(), value=value, log_odds=added)
+        for name, value, added in zip(kind.features, snapshot.dense.tolist(), dense, strict=True)
+        if added != 0.0
+    ]
+    return Contributions(
+        margin=regime.margin(columns),
+        bias=regime.bias + first - shared,
+        terms=tuple(sorted(terms, key=lambda term: -abs(term.log_odds))),
+    )
+
+
+def _where(
+    prefix: Prefix, segments: list[str], limit: int
+) -> tuple[dict[int, list[int]], dict[int, list[str]]]:
+    """Return by bucket the steps that an n-gram stands in, and its texts."""
+    question = keep_oldest(render_question(prefix.question), limit // 2)
+    kept = keep_newest(segments, limit - count_tokens(question))
+    numbered = [(0, question), *enumerate(kept, start=len(segments) - len(kept) + 1)]
+    at: dict[int, list[int]] = {}
+    held: dict[int, list[str]] = {}
+    for number, text in numbered:
+        for bucket, names in name_ngrams(text).items():
+            at.setdefault(bucket, []).append(number)
+            known = held.setdefault(bucket, [])
+            known += [name for name in names if name not in known]
+    return at, held

@@ -1,0 +1,243 @@
+"""The `linear` head: hashed n-grams and families of dense features, weighed in two stages.
+
+The n-grams alone give a margin, as the `ngrams` head does. A small logistic regression then weighs
+that margin beside the dense features, one for open prefixes and one for committed answers. It
+learns from margins of n-gram models that haven't seen the snapshot's template, so that it trusts
+the n-grams as far as they carry over. The log-odds stay a plain sum of named terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sentinel_sql.monitor.families.table import EARNED, DenseState, names_of
+from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
+from sentinel_sql.monitor.heads.ngram_head import FittedNgramHead, NgramHead, NgramReading
+from sentinel_sql.monitor.heads.ngrams import Counts
+from sentinel_sql.monitor.heads.regimes import (
+    GRID,
+    NOTICEABLE,
+    FittedRegime,
+    fit_regime,
+    inner_folds,
+)
+from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.trajectory.record import AskedQuestion, Step
+from sentinel_sql.trajectory.render import Commitment
+
+_REGIMES = ("open", "answer")
+_LEARNED = ("center", "scale", "weights")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LinearSnapshot:
+    """What the linear head reads of one prefix.
+
+    Attributes:
+        counts: of the n-grams.
+        dense: shape (d,), in the order of `LinearHead.features`; NaN where unseen.
+        answered: an answer is committed.
+    """
+
+    counts: Counts
+    dense: Floats
+    answered: bool
+
+
+class LinearReading:
+    """The n-grams and dense features of one run; a step is read once."""
+
+    def __init__(
+        self, question: AskedQuestion, surroundings: Surroundings, families: tuple[str, ...]
+    ) -> None:
+        self._ngrams = NgramReading(question)
+        self._dense = DenseState(question, surroundings, families)
+        self._vector = self._dense.vector()
+        self._answered = False
+        self._latest: LinearSnapshot | None = None
+
+    def observe(self, step: Step, committed: Commitment | None) -> None:
+        """Read one more step."""
+        self._ngrams.observe(step, committed)
+        self._dense.observe(step, committed)
+        self._vector = self._dense.vector()
+        self._answered = committed == "answer"
+        self._latest = None
+
+    def snapshot(self, limit: int) -> LinearSnapshot:
+        """Return the counts of the newest `limit` tokens beside the dense features of all steps."""
+        counts = self._ngrams.snapshot(limit)
+        if self._latest is None or self._latest.counts is not counts:
+            self._latest = LinearSnapshot(
+                counts=counts, dense=self._vector, answered=self._answered
+            )
+        return self._latest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedLinearHead:
+    """A fitted linear head.
+
+    Attributes:
+        ngrams: the n-gram model that gives the margin.
+        regimes: of open prefixes, and of committed answers.
+    """
+
+    ngrams: FittedNgramHead
+    regimes: tuple[FittedRegime, FittedRegime]
+
+    def score(self, inputs: Sequence[LinearSnapshot]) -> Floats:
+        """Return the raw score in [0, 1] of each input."""
+        margins = np.fromiter((self.margin(each) for each in inputs), np.float64)
+        return np.asarray(1.0 / (1.0 + np.exp(-margins)))
+
+    def margin(self, snapshot: LinearSnapshot) -> float:
+        """Return the log-odds of one snapshot."""
+        return self.regime(snapshot).margin(self.columns(snapshot))
+
+    def regime(self, snapshot: LinearSnapshot) -> FittedRegime:
+        """Return the regime that a snapshot falls under."""
+        return self.regimes[snapshot.answered]
+
+    def columns(self, snapshot: LinearSnapshot) -> Floats:
+        """Return what a regime reads: the n-gram margin, then the dense features."""
+        return np.concatenate(([self.ngrams.margin(snapshot.counts)], snapshot.dense))
+
+    def arrays(self) -> Arrays:
+        """Return everything learned as plain arrays."""
+        arrays = {f"ngrams/{name}": it for name, it in self.ngrams.arrays().items()}
+        for name, regime in zip(_REGIMES, self.regimes, strict=True):
+            arrays |= {f"{name}/{field}": getattr(regime, field) for field in _LEARNED}
+            arrays[f"{name}/level"] = np.array([regime.bias, regime.tightness])
+        return arrays
+
+    def files(self) -> Mapping[str, Path]:
+        """Return nothing: the arrays are all."""
+        return {}
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return the regularisation chosen in each regime, and what the n-grams weigh there."""
+        return {
+            name: {
+                "tightness": regime.tightness,
+                "ngram_weight": round(float(regime.weights[0] / regime.scale[0]), 4),
+            }
+            for name, regime in zip(_REGIMES, self.regimes, strict=True)
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LinearHead:
+    """Settings of the linear head.
+
+    Attributes:
+        families: of dense features, names of `families.table.EVERY` in its order.
+        grid: what fitting chooses the regularisation of the dense features from.
+        name: by which bundles refer to it.
+    """
+
+    families: tuple[str, ...] = EARNED
+    grid: tuple[float, ...] = GRID
+    name: str = "linear"
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The dense features as `family.feature`, in the order of `LinearSnapshot.dense`."""
+        return names_of(self.families)
+
+    def read(self, question: AskedQuestion, surroundings: Surroundings) -> LinearReading:
+        """Start reading a run."""
+        return LinearReading(question, surroundings, self.families)
+
+    def fit(
+        self, inputs: Sequence[LinearSnapshot], targets: Bools, *, groups: Ints, seed: int
+    ) -> FittedLinearHead:
+        """Fit on snapshots; the classes weigh the same however rare one is."""
+        whole, margins = fit_ngrams([each.counts for each in inputs], targets, groups, seed=seed)
+        regimes = weigh(
+            margins,
+            np.array([each.dense for each in inputs]),
+            np.array([each.answered for each in inputs], np.bool_),
+            targets,
+            groups,
+            grid=self.grid,
+            seed=seed,
+        )
+        return FittedLinearHead(ngrams=whole, regimes=regimes)
+
+    def restore(
+        self,
+        arrays: Arrays,
+        files: Mapping[str, Path],  # noqa: ARG002
+    ) -> FittedLinearHead:
+        """Make a fitted head of what `FittedLinearHead.arrays` gave."""
+        start = "ngrams/"
+        open_, answers = (
+            FittedRegime(
+                **{field: arrays[f"{name}/{field}"] for field in _LEARNED},
+                bias=float(arrays[f"{name}/level"][0]),
+                tightness=float(arrays[f"{name}/level"][1]),
+            )
+            for name in _REGIMES
+        )
+        return FittedLinearHead(
+            ngrams=NgramHead().restore(
+                {name[len(start) :]: it for name, it in arrays.items() if name.startswith(start)},
+                {},
+            ),
+            regimes=(open_, answers),
+        )
+
+
+def fit_ngrams(
+    counts: Sequence[Counts], targets: Bools, groups: Ints, *, seed: int
+) -> tuple[FittedNgramHead, Floats]:
+    """Fit the n-grams, and return with them a margin for each snapshot that is out of fold.
+
+    The margins, shape (n,), are of models that haven't seen the snapshot's template; 0 where
+    templates are too few for that.
+    """
+    kind = NgramHead()
+    margins = np.zeros(len(counts))
+    for fitted_on, held in inner_folds(targets, groups, seed):
+        part = kind.fit(
+            [counts[i] for i in fitted_on], targets[fitted_on], groups=groups[fitted_on], seed=seed
+        )
+        margins[held] = [part.margin(counts[i]) for i in held]
+    return kind.fit(counts, targets, groups=groups, seed=seed), margins
+
+
+def weigh(
+    margins: Floats,
+    dense: Floats,
+    answered: Bools,
+    targets: Bools,
+    groups: Ints,
+    *,
+    grid: Sequence[float] = GRID,
+    noticeable: float = NOTICEABLE,
+    seed: int,
+) -> tuple[FittedRegime, FittedRegime]:
+    """Weigh n-gram margins, shape (n,), beside dense features, shape (n, d), in both regimes."""
+    columns = np.column_stack([margins, dense])
+    # Balanced over all snapshots, not in each regime: how often a class is in one regime and how
+    # often in the other is worth knowing.
+    weights = np.where(targets, 0.5 / targets.mean(), 0.5 / (1.0 - targets.mean()))
+    open_, answers = (
+        fit_regime(
+            columns[on],
+            targets[on],
+            groups[on],
+            weights[on],
+            grid=grid,
+            noticeable=noticeable,
+            seed=seed,
+        )
+        for on in (~answered, answered)
+    )
+    return open_, answers

@@ -1,0 +1,197 @@
+"""Runs as a report shows them: every state with its confidences, and why they are what they are.
+
+An evaluation writes a telling sample of them, one JSON object a line, after a second pass over
+the store: only the chosen runs are ever held.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from sentinel_sql.decision.neighbours import nearest_answers, nearest_runs
+from sentinel_sql.decision.policy import policy
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.errors import InputError
+from sentinel_sql.evaluation.sample_runs import MOST, telling
+from sentinel_sql.evaluation_store.folder import VIEWS
+from sentinel_sql.evaluation_store.record import Evaluation
+from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.session import Assessment, Monitor
+from sentinel_sql.pipeline.score_reasons import weights
+from sentinel_sql.storage.whole_file import write_whole
+from sentinel_sql.trajectory.record import Step, Trajectory
+
+FORMAT: Final = "sentinel-view/1"
+"""The file beside an evaluation's tables. It holds what runs said: readable by its owner only."""
+
+KEPT = 4_000
+"""Characters of a thought, a query or a result that a view keeps (ours: more isn't read)."""
+
+
+def view(
+    trajectory: Trajectory,
+    monitor: Monitor,
+    *,
+    label: Label | None = None,
+    calibration: PrefixScores | None = None,
+) -> dict[str, Any]:
+    """Return a run with all that the monitor says of it, whatever the stakes; JSON-ready.
+
+    Args:
+        trajectory: the run.
+        monitor: frozen.
+        label: what is true of it, where that is known.
+        calibration: the monitor's calibration columns, if they are already read.
+    """
+    if calibration is None:
+        calibration = PrefixScores.from_columns(monitor.calibration)
+    session = monitor.open(trajectory.question)
+    hybrid = monitor.estimators.delivery.hybrid is not None
+    states = []
+    for t in range(len(trajectory.steps) + 1):
+        step = trajectory.steps[t - 1] if t else None
+        if step is not None:
+            session.observe(step)
+        seen = session.assess()
+        states.append(
+            {
+                "t": t,
+                **_said(step),
+                "p_answerable": seen.p_answerable,
+                "p_correct": seen.p_correct,
+                "delivery": seen.delivery,
+                "p_unanswerable": seen.p_unanswerable,
+                "neighbours": _neighbours(seen, calibration),
+                "contributions": weights(monitor, trajectory.prefix(t)),
+                # The hybrid weighs them beside the head's score; the head alone never reads them.
+                "features": dict(session.features())
+                if hybrid and seen.committed == "answer"
+                else None,
+            }
+        )
+    committed = session.assess().committed
+    return {
+        "format": FORMAT,
+        "id": trajectory.question.id,
+        "question": trajectory.question.text,
+        "ending": committed or "cap",
+        "answerable": None if label is None else label.answerable,
+        "correct": None if label is None else label.correct is True and label.answerable,
+        "judged": None if label is None else label.reason,
+        "states": states,
+    }
+
+
+def sample(
+    monitor: Monitor,
+    trajectories: Iterable[Trajectory],
+    scores: PrefixScores,
+    labels: Mapping[str, Label],
+    *,
+    stakes: Sequence[float],
+    exact_bar: bool = False,
+    most: int = MOST,
+) -> Iterator[dict[str, Any]]:
+    """Yield the views of a telling sample, the most telling first.
+
+    Args:
+        monitor: frozen.
+        trajectories: the store's runs again; all but the chosen ones are passed over.
+        scores: the evaluated pool's columns.
+        labels: by run id.
+        stakes: the λ whose decisions the sample covers.
+        exact_bar: as in the evaluation.
+        most: views to make.
+    """
+    calibration = PrefixScores.from_columns(monitor.calibration)
+    policies = [
+        policy(
+            system,
+            thresholds=Thresholds.from_json(monitor.thresholds),
+            stakes=level,
+            exact=exact_bar,
+            calibration=calibration,
+        )
+        for system in ("full", "early-stop")
+        for level in stakes
+    ]
+    chosen = [scores.question_ids[i] for i in telling(scores, policies, most=most)]
+    wanted = set(chosen)
+    made = {
+        run.question.id: view(
+            run, monitor, label=labels.get(run.question.id), calibration=calibration
+        )
+        for run in trajectories
+        if run.question.id in wanted
+    }
+    yield from (made[name] for name in chosen if name in made)
+
+
+def keep_sample(
+    folder: Path,
+    evaluation: Evaluation,
+    monitor: Monitor,
+    trajectories: Iterable[Trajectory],
+    labels: Mapping[str, Label],
+) -> int:
+    """Write an evaluation's telling sample beside its tables; return how many runs it holds.
+
+    Args:
+        folder: of the evaluation.
+        evaluation: what was found.
+        monitor: that was evaluated.
+        trajectories: the store's runs again.
+        labels: by run id.
+
+    Raises:
+        InputError: it can't be written.
+    """
+    views = sample(
+        monitor,
+        trajectories,
+        evaluation.evidence.recorded,
+        labels,
+        stakes=evaluation.evidence.stakes,
+        exact_bar=evaluation.evidence.options.exact_bar,
+    )
+    lines = [json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in views]
+    try:
+        write_whole(folder / VIEWS, "".join(lines))
+    except OSError as error:
+        raise InputError(
+            f"{folder / VIEWS} can't be written ({error.strerror}): name another place"
+        ) from error
+    return len(lines)
+
+
+def _said(step: Step | None) -> dict[str, Any]:
+    if step is None:
+        return {"action": None, "thought": None, "sql": None, "result": None, "kind": None}
+    seen = step.observation
+    return {
+        "action": step.action,
+        "thought": _kept(step.thought),
+        "sql": _kept(step.sql),
+        "result": _kept(seen.text or seen.error),
+        "kind": seen.kind,
+    }
+
+
+def _kept(text: str | None) -> str | None:
+    if text is None or len(text) <= KEPT:
+        return text
+    return f"{text[:KEPT]}… ({len(text) - KEPT:,} characters more)"
+
+
+def _neighbours(seen: Assessment, calibration: PrefixScores) -> list[dict[str, Any]]:
+    found = [
+        nearest_runs(calibration, seen.p_answerable, asked="answerable", t=seen.t),
+        nearest_runs(calibration, seen.raw_correct, asked="ends-correct", t=seen.t),
+    ]
+    if seen.delivery_score is not None:
+        found.append(nearest_answers(calibration, seen.delivery_score))
+    return [each.to_json() for each in found]

@@ -1,0 +1,109 @@
+"""What the page's script needs, as data: the stakes tables in columns, and the single runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sentinel_sql.report.evaluated_agents import ReportedAgent
+from sentinel_sql.report.verdict import STANDINGS, Standing, standings
+
+START: Final = 4.0
+"""The λ at which the page opens: the middle one of record."""
+
+HEADS: Final[Mapping[str, str]] = {
+    "answerability": "What speaks for (+) and against (−) an answerable question",
+    "correctness": "What speaks for (+) and against (−) a right answer",
+}
+"""Leads of the contributions, by head."""
+
+LIVE: Final = (
+    *(
+        f"{name}{end}"
+        for name in ("coverage", "accuracy", "rs_full")
+        for end in ("", "_low", "_high")
+    ),
+    *("rs_vanilla", "rs_abstain", "bar", "right", "wrong"),
+)
+"""Columns of the stakes table that the slider moves."""
+
+COSTS: Final = ("kept", "steps_saved")
+COUNTED: Final = ("accuracy_counted_low", "accuracy_counted_high")
+"""Absent from evaluations of older versions, as `COSTS` may be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """The sample of runs on a page: (index of the agent, view), the most telling first.
+
+    `words` say how they were chosen, or why there are none.
+    """
+
+    views: Sequence[tuple[int, Mapping[str, Any]]]
+    words: str
+
+
+def report_data(
+    agents: Sequence[ReportedAgent], runs: Runs, levels: Sequence[float], columns: Sequence[str]
+) -> str:
+    """Return the data of a report for its script."""
+    said = []
+    for agent in agents:
+        rows = rows_at(agent, levels)
+        said.append(
+            {
+                "name": agent.name,
+                "theta": agent.theta,
+                "exact": bool(agent.document["options"]["exact_bar"]),
+                "bar": [row["bar"] for row in rows],
+                "early": [row.get("early_stop") for row in rows],
+                "columns": {name: [row[name] for row in rows] for name in columns},
+                "standing": standings_at(agent, levels),
+            }
+        )
+    return packed(
+        {
+            "levels": list(levels),
+            "standings": STANDINGS,
+            "heads": HEADS,
+            "agents": said,
+            "views": [{**view, "agent": index} for index, view in runs.views],
+        }
+    )
+
+
+def packed(data: Mapping[str, Any]) -> str:
+    """Return JSON that can stand in a script element whatever its texts hold."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def shared_levels(agents: Sequence[ReportedAgent]) -> list[float]:
+    """Return the λ that all agents were evaluated at."""
+    shared = [{row["stakes"] for row in agent.stakes} for agent in agents]
+    return sorted(set.intersection(*shared))
+
+
+def rows_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Mapping[str, Any]]:
+    """Return an agent's rows of the stakes table at these λ."""
+    by_level = {row["stakes"]: row for row in agent.stakes}
+    return [by_level[level] for level in levels]
+
+
+def standings_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Standing]:
+    """Return what an agent is at these λ, told over its whole table as the verdict is."""
+    found = standings(agent.stakes)
+    by_level = {row["stakes"]: each for row, each in zip(agent.stakes, found, strict=True)}
+    return [by_level[level] for level in levels]
+
+
+def nearest_level(levels: Sequence[float], wanted: float) -> int:
+    """Return the index of the λ that lies nearest, by ratio; 0 where there is none."""
+    return min(
+        range(len(levels)),
+        key=lambda at: abs(math.log((levels[at] + 1e-12) / (wanted + 1e-12))),
+        default=0,
+    )

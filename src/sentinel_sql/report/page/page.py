@@ -1,0 +1,177 @@
+"""The report as one self-contained page: what it says, laid out by the templates beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sentinel_sql.evaluation_store.tables import Table
+from sentinel_sql.report.agent_comparison import FOLDER, with_paper
+from sentinel_sql.report.drawing import Drawn
+from sentinel_sql.report.evaluated_agents import ReportedAgent
+from sentinel_sql.report.page.cells import PageTable, page_table
+from sentinel_sql.report.page.data import (
+    COSTS,
+    COUNTED,
+    LIVE,
+    START,
+    Runs,
+    nearest_level,
+    report_data,
+    rows_at,
+    shared_levels,
+    standings_at,
+)
+from sentinel_sql.report.page.first_screen import first_screen, said
+from sentinel_sql.report.page.sections import SECTIONS, Section
+from sentinel_sql.report.page.templating import render
+from sentinel_sql.report.verdict import SHORT, STANDINGS, TONES
+
+TITLE: Final = "Can this agent be believed?"
+SIDE_BY_SIDE: Final = "Agents side by side"
+BESIDE_PAPER: Final = "This agent, and the paper's for orientation"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    agent: str
+    figure: Drawn | None
+    unsaid: str | None
+    tables: Sequence[PageTable]
+    absent: str | None
+
+
+def report_page(
+    agents: Sequence[ReportedAgent],
+    figures: Mapping[tuple[int, str], Drawn],
+    runs: Runs,
+    *,
+    across: Mapping[str, Table],
+    apart: str | None,
+    across_figures: Sequence[Drawn],
+) -> str:
+    """Return the page.
+
+    Args:
+        agents: at least one.
+        figures: by the agent's index and the figure's name.
+        runs: the sample.
+        across: tables over all agents.
+        apart: why there are none.
+        across_figures: figures over all agents.
+
+    Raises:
+        MissingExtraError: Jinja2 isn't installed.
+    """
+    levels = shared_levels(agents)
+    known = bool(levels)
+    rows = [rows_at(agent, levels) for agent in agents]
+    start = nearest_level(levels, START)
+    costs = known and all(name in each[0] for each in rows for name in COSTS)
+    counted = known and all(name in each[0] for each in rows for name in COUNTED)
+    live = LIVE + (COSTS if costs else ()) + (COUNTED if counted else ())
+    data = report_data(agents, runs, levels, live)
+    dictionary: dict[str, Any] = {}
+    for tables in (*(agent.tables for agent in agents), across):
+        for name, table in tables.items():
+            dictionary.setdefault(name, table.columns)
+    return render(
+        "report.html.j2",
+        title=TITLE if len(agents) == 1 else "Can these agents be believed?",
+        agents=[first_screen(agent) for agent in agents],
+        standings=STANDINGS,
+        standing=lambda agent: STANDINGS[standings_at(agents[agent], levels)[start]],
+        short=SHORT,
+        tones=TONES,
+        stakes_known=known,
+        levels=len(levels),
+        lowest=f"{levels[0]:g}" if known else "",
+        highest=f"{levels[-1]:g}" if known else "",
+        start=start,
+        said=lambda agent, column, form: said(rows[agent][start][column], form),
+        ticks=_ticks(levels),
+        costs=costs,
+        counted=counted,
+        runs_known=bool(runs.views) and known,
+        runs_words=runs.words,
+        runs_absent=None if runs.views else runs.words,
+        across=[_side_by_side(name, table, across.get("paper")) for name, table in across.items()],
+        apart=apart,
+        across_title=SIDE_BY_SIDE if len(agents) > 1 else BESIDE_PAPER,
+        across_figures=across_figures,
+        sections=[_section(section, agents, figures) for section in (*SECTIONS, *_rest(agents))],
+        dictionary=list(dictionary.items()),
+        footer=_footer(agents),
+        data=data,
+    )
+
+
+def _ticks(levels: Sequence[float]) -> list[dict[str, Any]]:
+    if len(levels) < 2:
+        return []
+    wanted = [levels[0], 1.0, 4.0, 9.0, 20.0, levels[-1]]
+    shown = sorted({tick for tick in wanted if levels[0] <= tick <= levels[-1]})
+    return [
+        {
+            "left": round(100 * (nearest_level(levels, tick) + 0.5) / len(levels), 2),
+            "text": f"{'λ = ' if tick == shown[0] else ''}{tick:g}",
+        }
+        for tick in shown
+    ]
+
+
+def _side_by_side(name: str, table: Table, paper: Table | None) -> PageTable:
+    merged, theirs = with_paper(name, table, paper)
+    if name == "paper":
+        theirs = (True,) * len(merged.rows)
+    return page_table(name, merged, f"{FOLDER}/tables/{name}.csv", paper=theirs)
+
+
+def _section(
+    section: Section, agents: Sequence[ReportedAgent], figures: Mapping[tuple[int, str], Drawn]
+) -> dict[str, Any]:
+    parts = []
+    for index, agent in enumerate(agents):
+        there = [name for name in section.tables if name in agent.tables]
+        figure = figures.get((index, section.figure)) if section.figure else None
+        unsaid = section.figure and there and figure is None
+        parts.append(
+            _Part(
+                agent=agent.name,
+                figure=figure,
+                unsaid="No figure: there is nothing here that could be drawn." if unsaid else None,
+                tables=[
+                    page_table(name, agent.tables[name], f"{agent.slug}/tables/{name}.csv")
+                    for name in there
+                ],
+                absent=None
+                if there
+                else f"Not measured for this agent. To have it: {section.command}",
+            )
+        )
+    return {"name": section.name, "title": section.title, "lead": section.lead, "parts": parts}
+
+
+def _rest(agents: Sequence[ReportedAgent]) -> Sequence[Section]:
+    """Return a section of the tables that no other section shows, if there are any."""
+    claimed = {name for section in SECTIONS for name in section.tables}
+    left = dict.fromkeys(name for agent in agents for name in agent.tables if name not in claimed)
+    if not left:
+        return ()
+    return (
+        Section(
+            name="more", title="More tables", lead="What else was measured.", tables=tuple(left)
+        ),
+    )
+
+
+def _footer(agents: Sequence[ReportedAgent]) -> str:
+    first = agents[0].document
+    facts = first["monitor"].get("facts", {})
+    versions = facts.get("versions", {})
+    return (
+        f"Made by sentinel-sql {versions.get('sentinel-sql', '')}. Answers judged by "
+        f"{facts.get('judge', 'unknown')} ({facts.get('mode', 'unknown')}); bootstrap seed "
+        f"{first['bootstrap']['seed']}. Method: Song, Ward, Jung, Cheng, arXiv:2610.04156."
+    )

@@ -1,0 +1,64 @@
+"""One run as a page of its own, at any stakes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sentinel_sql.decision.payoff import chow_bar
+from sentinel_sql.decision.policy import policy
+from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.evaluation.exhibits.stakes_sweep import GRID
+from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.report.page.data import HEADS, nearest_level, packed
+from sentinel_sql.report.page.templating import render
+from sentinel_sql.report.verdict import STANDINGS
+
+
+def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_stop: bool) -> str:
+    """Return the page of one run.
+
+    Args:
+        view: of `pipeline.views.view`, by this monitor.
+        monitor: whose thresholds hold.
+        stakes: λ at which the page opens.
+        early_stop: whether it opens with the early stop on.
+
+    Raises:
+        InputError: the stakes make no sense.
+        MissingExtraError: Jinja2 isn't installed.
+    """
+    chow_bar(stakes)
+    levels = sorted({*GRID, stakes})
+    thresholds = Thresholds.from_json(monitor.thresholds)
+    calibration = PrefixScores.from_columns(monitor.calibration)
+    rules = [
+        policy("early-stop", thresholds=thresholds, stakes=level, calibration=calibration)
+        for level in levels
+    ]
+    agent: dict[str, Any] = {
+        "name": monitor.agent,
+        "theta": thresholds.gate.theta,
+        "exact": False,
+        "bar": [chow_bar(level) for level in levels],
+        "early": [rule.early for rule in rules],
+        "columns": {},
+        "standing": [],
+    }
+    return render(
+        "run.html.j2",
+        title=f"One run: {view['question']}",
+        levels=len(levels),
+        start=nearest_level(levels, stakes),
+        early=early_stop,
+        data=packed(
+            {
+                "levels": levels,
+                "standings": STANDINGS,
+                "heads": HEADS,
+                "agents": [agent],
+                "views": [{**view, "agent": 0}],
+            }
+        ),
+    )

@@ -1,0 +1,46 @@
+"""Templates, style sheet and script of the pages, put together into one self-contained file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from sentinel_sql.errors import MissingExtraError
+from sentinel_sql.report.drawing import INSTALL
+
+
+def render(template: str, **context: Any) -> str:
+    """Return a page. Its policy allows this one script and no request.
+
+    Raises:
+        MissingExtraError: Jinja2 isn't installed.
+    """
+    script = _resource("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    page = _environment().get_template(template)
+    return str(
+        page.render(style=_resource("style.css"), script=script, script_hash=digest, **context)
+    )
+
+
+@cache
+def _resource(name: str) -> str:
+    return files("sentinel_sql.report.page").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingExtraError(f"the report's page needs: {INSTALL}") from error
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(_resource),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,1 @@
+"""What the terminal shows: tables of 80 columns, and runs as gauges."""

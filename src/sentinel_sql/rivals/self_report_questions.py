@@ -1,0 +1,157 @@
+"""Puts one question to an agent's own model: how sure it is of a recorded answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sentinel_sql.agent.action import parse_reply
+from sentinel_sql.agent.chat import Chat
+from sentinel_sql.agent.model import ChatModel, Message, Reply
+from sentinel_sql.agent.react import ReactAgent
+from sentinel_sql.agent.self_report import (
+    HOW_SURE,
+    IS_IT_TRUE,
+    asked_after_answer,
+    p_true,
+    percentage,
+)
+from sentinel_sql.database.equivalence import Equivalence
+from sentinel_sql.labels.strict import strict_match
+from sentinel_sql.rivals.confidences import (
+    SAMPLED,
+    Confidence,
+    Method,
+    Verdict,
+    answer_hash,
+)
+from sentinel_sql.trajectory.record import Trajectory
+
+SAMPLES = 5
+"""Samples of an answer; ours: each costs a turn, or a whole run."""
+
+TEMPERATURE = 0.7
+"""Of the samples, as Wang et al. (arXiv:2203.11171) draw them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asker:
+    """An agent and the models through which its own answers are asked about.
+
+    Attributes:
+        agent: as it was when it ran: prompt, database and settings.
+        word: its model at temperature 0, cut after one token, with many alternatives.
+        number: its model at temperature 0, cut after a few tokens.
+        samplers: its model at a higher temperature, a seed each: one sample a sampler.
+        mode: how a sample's answer is compared with the recorded one.
+    """
+
+    agent: ReactAgent
+    word: ChatModel
+    number: ChatModel
+    samplers: Sequence[ChatModel]
+    mode: Equivalence
+
+    def ask(self, run: Trajectory, method: Method) -> Confidence:
+        """Ask about the answer of a run.
+
+        Raises:
+            EndpointError: the model can't be reached; nothing is known then.
+        """
+        told: dict[str, Any] = {"run": run.question.id, "answer": answer_hash(run)}
+        if method in SAMPLED:
+            verdicts, replies = self._sampled(run, method)
+            return Confidence(
+                **told,
+                method=method,
+                score=verdicts.count("same") / len(verdicts),
+                verdicts=tuple(verdicts),
+                temperature=self.samplers[0].temperature,
+                mode=self.mode.name,
+                **_cost(replies),
+            )
+        chat, answer = self._chat(run), run.steps[-1]
+        if method == "p-true":
+            reply = self.word.complete(asked_after_answer(chat, answer, IS_IT_TRUE))
+            score, by = p_true(reply)
+            return Confidence(**told, method=method, score=score, by=by, **_cost([reply]))
+        reply = self.number.complete(asked_after_answer(chat, answer, HOW_SURE))
+        return Confidence(**told, method=method, score=percentage(reply.text), **_cost([reply]))
+
+    def settings(self, method: Method) -> tuple[object, ...]:
+        """Return what all records of this method must have in common."""
+        if method not in SAMPLED:
+            return (0, None, None)
+        return (len(self.samplers), self.samplers[0].temperature, self.mode.name)
+
+    def _chat(self, run: Trajectory) -> Chat:
+        chat = self.agent.chat(run.question.text)
+        for step in run.steps[:-1]:
+            chat.add(step)
+        return chat
+
+    def _sampled(self, run: Trajectory, method: Method) -> tuple[list[Verdict], list[Reply]]:
+        verdicts: list[Verdict] = []
+        replies: list[Reply] = []
+        messages = self._chat(run).messages
+        for sampler in self.samplers:
+            if method == "single-turn":
+                reply = sampler.complete(messages)
+                replies.append(reply)
+                verdicts.append(self._compared(run, parse_reply(reply.text).sql))
+            else:
+                heard = _Heard(sampler)
+                sample = dataclasses.replace(self.agent, model=heard).run(run.question)
+                replies += heard.replies
+                verdicts.append(self._compared(run, sample.outcome.final_sql))
+        return verdicts, replies
+
+    def _compared(self, run: Trajectory, sql: str | None) -> Verdict:
+        """Compare by execution, the recorded answer in the place of the gold one."""
+        recorded = run.outcome.final_sql
+        if sql is None or recorded is None:
+            return "none"
+        if sql == recorded:
+            return "same"
+        ours, theirs = (
+            self.agent.database.execute(self.mode.postprocess(query)) for query in (recorded, sql)
+        )
+        same = strict_match(self.mode, run.question.text, recorded, ours, theirs)
+        return "cut" if same is None else "same" if same else "other"
+
+
+class _Heard:
+    """A model that keeps the replies that went through it."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.replies: list[Reply] = []
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def temperature(self) -> float | None:
+        return self._model.temperature
+
+    def complete(self, messages: Sequence[Message]) -> Reply:
+        self.replies.append(self._model.complete(messages))
+        return self.replies[-1]
+
+
+def _cost(replies: Sequence[Reply]) -> dict[str, Any]:
+    return {
+        "calls": len(replies),
+        "prompt_tokens": total([reply.prompt_tokens for reply in replies]),
+        "completion_tokens": total([reply.completion_tokens for reply in replies]),
+        "seconds": sum(reply.seconds for reply in replies),
+    }
+
+
+def total(counts: Sequence[int | None]) -> int | None:
+    """Return the sum, or None where a count is unknown."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

@@ -1,0 +1,115 @@
+"""A file appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from sentinel_sql.storage.whole_file import OccupiedError, check_writable, whole_folder, write_whole
+
+
+def test_a_file_is_what_was_written_and_its_owners_only(tmp_path: Path) -> None:
+    for content, stored in (("é\r\n", "é\r\n".encode()), (b"\x00\xff", b"\x00\xff"), ("", b"")):
+        write_whole(tmp_path / "f", content)
+        assert (tmp_path / "f").read_bytes() == stored
+        assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_failure_leaves_the_old_file_and_no_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(tmp_path / "f", "old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            write_whole(tmp_path / "f", "new")
+    assert (tmp_path / "f").read_text() == "old"
+    assert os.listdir(tmp_path) == ["f"]
+    with pytest.raises(FileNotFoundError):
+        write_whole(tmp_path / "absent" / "f", "x")
+
+
+def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "f")
+    write_whole(tmp_path / "link", "x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "f").read_text() == "x"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write_whole(pipe, "x")
+    reader.join(10)
+    assert got == [b"x"]
+    assert pipe.is_fifo()
+
+
+def test_a_folder_is_replaced_only_by_its_own_kind_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    link.symlink_to(real)
+    for text in ("first", "second"):
+        with whole_folder(link, known_by="mark") as draft:
+            (draft / "mark").write_text(text)
+    assert link.is_symlink()
+    assert (real / "mark").read_text() == "second"
+    with pytest.raises(FileExistsError), whole_folder(real, known_by="other"):
+        pass
+
+    def fail() -> None:
+        with whole_folder(real, known_by="mark") as draft:
+            (draft / "mark").write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert (real / "mark").read_text() == "second"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_a_folder_that_also_holds_something_else_is_never_replaced(tmp_path: Path) -> None:
+    parts = ("scores.npz", "tables/*.csv")
+
+    def write() -> None:
+        with whole_folder(tmp_path / "f", known_by="mark", parts=parts) as draft:
+            (draft / "tables").mkdir()
+            for name in ("mark", "scores.npz", "tables/a.csv"):
+                (draft / name).write_text("ours")
+
+    write()
+    for ours in ("tables/old.csv", ".DS_Store", ".mark.ab12_xyz", "tables/.a.csv.ab12_xyz"):
+        (tmp_path / "f" / ours).write_text("ours, or left by a killed writer")
+    write()
+    for foreign in ("paper.tex", "tables/notes.xlsx", "confidences/confidences.jsonl", ".git/HEAD"):
+        path = tmp_path / "f" / foreign
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("dear to somebody")
+        with pytest.raises(OccupiedError, match=re.escape(f"also holds {foreign}")):
+            write()
+        assert path.read_text() == "dear to somebody"
+        path.unlink()
+    write()
+
+
+def test_whether_a_place_can_be_written_is_known_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "file", tmp_path / "file" / "a" / "b", Path("/proc/a/b")):
+        with pytest.raises(OSError, match=r"directory|ermi|upported"):
+            check_writable(place)
+    check_writable(tmp_path / "new" / "newer")
+    assert os.listdir(tmp_path) == ["file"]
+    with pytest.raises(FileNotFoundError):
+        check_writable(tmp_path / "new", make=False)
