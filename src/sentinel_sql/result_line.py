@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sentinel_sql.whole_characters import whole_characters
+
 SAMPLE_ROWS = 3
 """Rows that agent and monitor are shown of a result (spec of the method, paper section 4.1)."""
 
@@ -31,5 +33,16 @@ def error_line(words: str) -> str:
 
 
 def _shown(cell: object) -> str:
-    text = f"<{len(cell)} bytes>" if isinstance(cell, bytes) else str(cell)
+    text = cell_text(cell)
     return text if len(text) <= SAMPLE_CELL else text[: SAMPLE_CELL - 1] + "…"
+
+
+def cell_text(cell: object) -> str:
+    """Return a cell as text, whatever it is; one that can't be written is named by its type."""
+    try:
+        if isinstance(cell, bytes | bytearray | memoryview):
+            return f"<{memoryview(cell).nbytes} bytes>"
+        return whole_characters(str(cell))
+    except Exception:
+        # An integer of too many digits, or a class of the user's whose __str__ fails.
+        return f"<{type(cell).__name__}>"
