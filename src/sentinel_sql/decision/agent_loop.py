@@ -26,9 +26,7 @@ AsyncAgent: TypeAlias = Callable[
 """The same in asynchronous code: an `async def`, with or without `yield`."""
 
 
-def run_agent(
-    agent: PlainAgent | AsyncAgent, session: GuardSession
-) -> Answer | Awaitable[Answer]:
+def run_agent(agent: PlainAgent | AsyncAgent, session: GuardSession) -> Answer | Awaitable[Answer]:
     """Run an agent until it ends or the session stops it; see `Guard.run`."""
     if not callable(agent):
         raise InputError(

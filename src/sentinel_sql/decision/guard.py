@@ -217,7 +217,9 @@ class Guard:
             agent: from the question's text to its steps, each a `LiveStep` (or a `Step`). The
                 last one is `final` or `abstained`. An asynchronous agent (`async def`, with or
                 without `yield`) makes the call one to await.
-            question, stakes, clock: as for `session`.
+            question: as for `session`.
+            stakes: as for `session`.
+            clock: as for `session`.
 
         Raises:
             InputError: as `session`; or the agent gives no steps. What the agent itself raises

@@ -27,12 +27,14 @@ class LiveResult:
     Attributes:
         observation: what a monitor sees of it.
         rows: its cells, for whoever compares them; None where nobody has them.
+        names: of its columns, None where nobody knows them.
         value: what is handed on if the answer is delivered.
         notes: what wasn't read, in words.
     """
 
     observation: Observation
     rows: Sequence[tuple[Any, ...]] | None = None
+    names: Sequence[str] | None = None
     value: Any = None
     notes: tuple[str, ...] = ()
 
@@ -115,7 +117,8 @@ def _of(result: Any, names: Sequence[str] | None, truncated: bool) -> LiveResult
 
 
 def _table(rows: Rows, names: Sequence[str] | None, *, truncated: bool) -> LiveResult:
-    names = names if names is not None else rows.names
+    if names is None and rows.names is not None:
+        names = [cell_text(name) for name in rows.names]
     width = len(names) if names is not None else max(map(len, rows.cells), default=0)
     cut = truncated or rows.more
     observation = Observation(
@@ -126,7 +129,9 @@ def _table(rows: Rows, names: Sequence[str] | None, *, truncated: bool) -> LiveR
         text=result_line(rows.cells, columns=width, truncated=cut),
     )
     notes = (f"only the first {MOST_ROWS:,} rows of a result were read",) if rows.more else ()
-    return LiveResult(observation=observation, rows=rows.cells, value=rows.value, notes=notes)
+    return LiveResult(
+        observation=observation, rows=rows.cells, names=names, value=rows.value, notes=notes
+    )
 
 
 def _failed(error: BaseException) -> LiveResult:

@@ -100,9 +100,7 @@ def _of_mapping(source: Mapping[Any, Any]) -> Rows:
             return Rows(cells=[_cells(row) for row in rows], names=named, value=source)
     columns = [column for column in listed if column is not None]
     if held and len(columns) == len(held) and len({len(column) for column in columns}) == 1:
-        return Rows(
-            cells=list(zip(*columns, strict=True)), names=list(source), value=source
-        )
+        return Rows(cells=list(zip(*columns, strict=True)), names=list(source), value=source)
     return Rows(cells=[tuple(held)], names=list(source), value=source)
 
 
@@ -239,7 +237,7 @@ def _is_nan(cell: Any) -> bool:
     if isinstance(cell, str | int | list | tuple | dict):
         return False
     try:
-        return bool(cell != cell)  # noqa: PLR0124 (only what is no value differs from itself)
+        return bool(cell != cell)  # only what is no value differs from itself
     except (TypeError, ValueError):
         return type(cell).__name__ == "NAType"
 

@@ -12,7 +12,7 @@ from sentinel_sql.decision.judgement import Judgement
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.live_step import LiveStep, whole_step
 from sentinel_sql.decision.policy import Policy
-from sentinel_sql.decision.sentence import Claims
+from sentinel_sql.decision.sentence.claims import Claims
 from sentinel_sql.decision.verdict import Answer, Misfit, OnUnavailable, Verdict
 from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.session import Monitor
