@@ -205,15 +205,17 @@ def accounted(number: Number, *, text: str, question: str, asked: set[Decimal]) 
     return any(re.search(side, question, re.IGNORECASE) for side in sides)
 
 
-_REPEATS = """
+_REPEAT_WORDS = """
 in during since until till before after from to by between and within for on at than over above
 below under least most exceeding of top first last latest next id number code patient admission
 stay visit aged age year years ward room type level
-""".split()
-_STATES = """
+"""
+_REPEATS = frozenset(_REPEAT_WORDS.split())
+_STATE_WORDS = """
 is are was were be been has have had there only just exactly found counted total equals returned
 gives gave shows counts
-""".split()
+"""
+_STATES = frozenset(_STATE_WORDS.split())
 _CLAIMS = (
     ["total", "of"], ["number", "of"], ["count", "of"], ["sum", "of"], ["average", "of"],
     ["mean", "of"], ["maximum", "of"], ["minimum", "of"], ["comes", "to"], ["amounts", "to"],
