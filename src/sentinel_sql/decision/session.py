@@ -258,9 +258,14 @@ class GuardSession:
         judges_text = False
         if self.verdict.decision == "deliver" and self._check_text and claims and seen:
             judges_text = True
-            differs = claims.missing_in(
-                seen, question=self.question.text, sql=final.sql if final else None
-            )
+            try:
+                differs = claims.missing_in(
+                    seen, question=self.question.text, sql=final.sql if final else None
+                )
+            except Exception:
+                # Whatever a sentence holds, one that couldn't be compared isn't delivered.
+                differs = (claims.text,)
+                self.notes += ("the sentence couldn't be compared with the result",)
             if differs:
                 self._judgement.verdict = replace(
                     self.verdict, decision="withhold", reason="text-differs"

@@ -42,9 +42,12 @@ _FUNCTION = re.compile(r"\b(?:round|substr|substring|coalesce|nullif|ifnull|prin
 _TEXTS = re.compile(r"'((?:[^']|'')*)'")
 _NONE = re.compile(
     r"\bno\b(?!\s+(?:more|fewer|less|other|others|longer|doubt|matter|later|earlier|further)\b)"
-    r"|\bnone\b|\bnobody\b|\bnot\s+any\b|\bn['’]t\s+(?:\w+\s+)?any\b|\bnot\s+(?:a\s+single|one)\b",
+    r"|\bnone\b|\bnobody\b|\bnot\s+(?:\w+\s+)?any\b|\bn['’]t\s+(?:\w+\s+)?any\b|\bnot\s+(?:a\s+single|one)\b",
     re.IGNORECASE,
 )
+_RATIO = re.compile(r"\s*(?:in(?:\s+every)?|out\s+of(?:\s+every)?|/|:|to)\s*", re.IGNORECASE)
+_SHARE = Decimal("0.01")
+"""How exact "1 in 4" is, ours."""
 _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 
@@ -87,7 +90,7 @@ class Claims:
         numbers = numbers_in(_without_names(rest, contents))
         spans = [(its.start, its.end) for its in moments]
         spans += [(its.start, its.end) for its in numbers]
-        named = Named.of(text, contents, spans=spans, sources=(question, sql, *columns))
+        named = Named.of(text, contents, question=question, spans=spans, sources=(sql, *columns))
         held: list[Number] = []
         check = _Check(contents=contents, text=rest, question=question, sql=sql, asked=asked)
         for number in numbers:
@@ -138,6 +141,18 @@ class _Check:
     def composed(self, numbers: Sequence[Number]) -> bool:
         return combined_units_held(numbers, self._contents, self.units)
 
+    def ratio(self, one: Number, two: Number) -> bool:
+        """Tell "1 in 4", "2/3" or "3:2" of a share or a ratio of the result."""
+        joined = self._text[one.end : two.start]
+        top, bottom = one.readings[0][0], two.readings[0][0]
+        if not _RATIO.fullmatch(joined) or bottom == 0:
+            return False
+        share = top / bottom
+        return any(
+            self._contents.holds((share - _SHARE) * scale, (share + _SHARE) * scale)
+            for scale in (1, 100)
+        )
+
     def between(self, one: Number, two: Number) -> bool:
         """Tell "between 500 and 520" of a number in that range."""
         joined = self._text[one.end : two.start].strip().lower()
@@ -163,6 +178,8 @@ def _holds_moment(moment: Moment, contents: Contents, asked: Sequence[Moment]) -
             for h, m, s in clocks
         )
     days = contents.days | {day for its in asked for day in its.days}
+    if not days and all(day[0] is None and day[2] is None for day in moment.days):
+        return True  # a month's name, and nothing to hold it to
     if any(states(day, theirs) for day in moment.days for theirs in days):
         return True
     # A year and a month as two numbers of the result, of the question or of the query.
@@ -209,7 +226,7 @@ def _without_composed(
             sizes = UNITS[one.unit][1], UNITS[two.unit][1]
             if sizes[0] > sizes[1] and check.composed([one, two]):
                 fine |= {one.shown, two.shown}
-        elif check.between(one, two):
+        elif check.between(one, two) or check.ratio(one, two):
             fine |= {one.shown, two.shown}
     return [shown for shown in missing if shown not in fine]
 

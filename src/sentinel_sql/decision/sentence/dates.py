@@ -37,6 +37,7 @@ _DATES = tuple(
         rf"\b{_DAY}\s+(?:of\s+)?{_NAME}(?:,?\s+(?P<year>\d{{4}})\b)?",
         rf"\b{_NAME}\s+(?:the\s+)?{_DAY}(?!\d|\s*%)(?:,?\s+(?P<year>\d{{4}})\b)?",
         rf"\b{_NAME},?\s+(?:of\s+)?(?P<year>\d{{4}})\b",
+        rf"(?<=\bin\s){_NAME}|(?<=\bof\s){_NAME.replace('?P<name>', '?P<alone>')}",
     )
 )
 _TIME = re.compile(
@@ -85,10 +86,10 @@ def _days(text: str) -> Iterator[Moment]:
             if given.get("one"):
                 one, two = int(given["one"]), int(given["two"])
                 days = {(year, one, two), (year, two, one)}
-            elif given.get("name"):
-                if given["name"].lower() in ("may", "march", "mar") and given["name"].islower():
+            elif name := given.get("name") or given.get("alone"):
+                if name.lower() in ("may", "march", "mar") and name.islower():
                     continue  # the verb
-                days = {(year, _MONTHS[given["name"].lower()], day)}
+                days = {(year, _MONTHS[name.lower()], day)}
             else:
                 days = {(year, int(given["month"]), day)}
             real = frozenset(each for each in days if _is_real(each))

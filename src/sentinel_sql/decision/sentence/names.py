@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sentinel_sql.decision.sentence.contents import Contents, folded
 from sentinel_sql.decision.sentence.vocabulary import (
@@ -31,7 +32,9 @@ _ANSWER = re.compile(
     r":|\b(?:is|are|was|were|be|include|includes|included|including|namely|received|got|took)\b",
     re.IGNORECASE,
 )
-_SEGMENT = re.compile(r"[,;\n•|]|\s[-–]\s|\b(?:and|or|but|while|whereas|plus|followed by)\b", re.I)
+_SEGMENT = re.compile(
+    r",(?!\d{3})|[;\n•|]|\s[-–]\s|\b(?:and|or|but|while|whereas|plus|followed by)\b", re.IGNORECASE
+)
 _ASIDE = re.compile(
     r"\s*(?:which|who|whose|that|with|where|when|while|as|for|in|on|at|all|both|each|if|so|based"
     r"|according|respectively|because|since|after|before|during|from|by|to|of)\b",
@@ -52,6 +55,7 @@ class Named:
         contents: of the result.
         known: stems of the words of the result, the question, the query and the column names.
         mentioned: the text cells that the sentence names, folded.
+        question: that was asked, in words.
     """
 
     text: str
@@ -59,6 +63,7 @@ class Named:
     contents: Contents
     known: frozenset[str]
     mentioned: frozenset[str]
+    question: str
 
     @classmethod
     def of(
@@ -66,6 +71,7 @@ class Named:
         text: str,
         contents: Contents,
         *,
+        question: str,
         spans: Iterable[tuple[int, int]],
         sources: Iterable[str],
     ) -> Named:
@@ -74,11 +80,12 @@ class Named:
         Args:
             text: the sentence.
             contents: of the result.
+            question: that was asked, in words.
             spans: where numbers and dates stand in the sentence.
-            sources: the question, the query and the names of the columns.
+            sources: the query and the names of the columns.
         """
         words: set[str] = set()
-        for source in (*sources, *contents.texts):
+        for source in (question, *sources, *contents.texts):
             words |= {stem(word) for word in re.findall(r"[^\W_]+", source)}
             words |= _initials(source)
         for cell in contents.texts:
@@ -90,7 +97,12 @@ class Named:
         for start, end in spans:
             bare = bare[:start] + " " * (end - start) + bare[end:]
         return cls(
-            text=text, words=bare, contents=contents, known=frozenset(words), mentioned=mentioned
+            text=text,
+            words=bare,
+            contents=contents,
+            known=frozenset(words),
+            mentioned=mentioned,
+            question=question,
         )
 
     def missing(self) -> Iterator[str]:
@@ -101,6 +113,7 @@ class Named:
             yield from self._capitals()
             yield from self._instead()
             yield from self._in_lists()
+            yield from self._swapped()
 
     def _quoted(self) -> Iterator[str]:
         for match in _QUOTED.finditer(self.text):
@@ -157,6 +170,19 @@ class Named:
                 unknown = list(self._unknown(segment))
                 if not its and not _ASIDE.match(segment) and 1 <= len(unknown) <= 3:
                     yield from unknown
+
+    def _swapped(self) -> Iterator[str]:
+        """Yield unknown words that stand where the question has another: insulin for heparin."""
+        asked = re.findall(r"[\w'’-]+", self.question.lower())
+        stated = re.findall(r"[\w'’-]+", self.words)
+        stems = {stem(word) for word in stated}
+        following: dict[str, set[str]] = {}
+        for before, word in pairwise(asked):
+            if stem(word) not in stems and stem(word) not in COMMON_STEMS:
+                following.setdefault(stem(before), set()).add(word)
+        for before, word in pairwise(stated):
+            if stem(before) in following and len(word) > 2 and not self._is_known(word):
+                yield word
 
     def in_another_row(self, held_in: dict[str, set[str]]) -> Iterator[str]:
         """Yield numbers that stand beside a name, and in the result beside another name.

@@ -27,6 +27,8 @@ UNITS: Mapping[str, tuple[str, Decimal]] = {
             "mg milligram milligrams": "0.001",
             "g gram grams": "1",
             "kg kilogram kilograms kilo kilos": "1000",
+            "oz ounce ounces": "28.349523125",
+            "lb lbs pound pounds": "453.59237",
         },
         "volume": {
             "ml milliliter milliliters millilitre millilitres": "0.001",
@@ -38,6 +40,9 @@ UNITS: Mapping[str, tuple[str, Decimal]] = {
             "cm centimeter centimeters centimetre centimetres": "0.01",
             "m meter meters metre metres": "1",
             "km kilometer kilometers kilometre kilometres": "1000",
+            "inch inches": "0.0254",
+            "ft foot feet": "0.3048",
+            "mile miles": "1609.344",
         },
     }.items()
     for names, size in sizes.items()
@@ -217,8 +222,13 @@ def _digits(text: str) -> Iterator[Number]:
             percent=match["percent"] is not None,
             ordinal=match["ordinal"] is not None,
             unit=unit,
-            pieces=tuple(map(Decimal, match["body"].split(" "))) if " " in match["body"] else (),
+            pieces=_pieces(match["body"]),
         )
+
+
+def _pieces(body: str) -> tuple[Decimal, ...]:
+    parts = body.split(" ")
+    return tuple(map(Decimal, parts)) if len(parts) > 1 and all(map(str.isdigit, parts)) else ()
 
 
 def _unit(text: str, match: re.Match[str]) -> tuple[str | None, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from decimal import Decimal
 from itertools import combinations
 
@@ -11,6 +12,7 @@ from sentinel_sql.decision.sentence.contents import Contents
 from sentinel_sql.decision.sentence.numbers import UNITS, Number, words_after, words_before
 
 _TOTAL = re.compile(r"\b(?:total|altogether|in all|sum|combined|overall|together)\b", re.I)
+_OF_ALL = re.compile(r"\b(?:out\s+)?of(?:\s+(?:the|all|these|those))?\W*$", re.I)
 _MEAN = re.compile(r"\b(?:average|averages|averaged|mean)\b", re.I)
 _DIFFERENCE = re.compile(
     r"\b(?:more|less|fewer|higher|lower|difference|differs?|gap|increase[ds]?|decrease[ds]?|rose"
@@ -25,6 +27,9 @@ _FALL = re.compile(
 )
 _OTHERS = ("more", "others", "other", "additional", "remaining", "further", "rest")
 _HUNDRED = Decimal(100)
+_DAY = 86_400
+_MOST_DATES = 20
+"""Dates between which spans are reckoned, ours."""
 
 
 def holds_number(number: Number, contents: Contents, *, text: str, asked_units: set[str]) -> bool:
@@ -51,7 +56,9 @@ def holds_number(number: Number, contents: Contents, *, text: str, asked_units: 
         others = words_after(text, number.end, 1) in _OTHERS
         if others and any(0 < value < max(counts, default=0) for value in exact):
             return True
-    if number.unit is not None and _converted(number, contents, asked_units):
+    if number.unit is not None and (
+        _converted(number, contents, asked_units) or _apart(number, contents)
+    ):
         return True
     return _within(number, _derived(number, contents, text))
 
@@ -140,6 +147,20 @@ def _converted(number: Number, contents: Contents, asked_units: set[str]) -> boo
     )
 
 
+def _apart(number: Number, contents: Contents) -> bool:
+    """Tell whether two dates of the result lie that far apart, the last day counted or not."""
+    family, size = UNITS[number.unit or ""]
+    days = sorted(date(*day) for day in contents.days if None not in day)[:_MOST_DATES]  # type: ignore[arg-type]
+    if family != "time":
+        return False
+    return any(
+        low * size <= ((two - one).days + extra) * _DAY <= high * size
+        for one, two in combinations(days, 2)
+        for extra in (0, 1)
+        for low, high in _ranges(number)
+    )
+
+
 def _derived(number: Number, contents: Contents, text: str) -> Iterator[Decimal]:
     """Yield what people reckon from the numbers of a short table, where the words say so."""
     columns = contents.few_columns()
@@ -149,7 +170,7 @@ def _derived(number: Number, contents: Contents, text: str) -> Iterator[Decimal]
         yield from (-value for value in cells)
         if number.percent:
             yield from (-value * _HUNDRED for value in cells)
-    if _TOTAL.search(near):
+    if _TOTAL.search(near) or _OF_ALL.search(text[max(0, number.start - 20) : number.start]):
         yield from (sum(column, Decimal(0)) for column in columns if len(column) > 1)
         if all(len(column) == 1 for column in columns):
             yield sum(cells, Decimal(0))

@@ -53,7 +53,7 @@ COMMON = frozenset(_COMMON.split())
 
 _ACRONYMS = """
 sql id ids icd cpt url uuid iso json usa us uk eu am pm icu ed er iv ok null na utc gmt no yes i
-avg max min db csv top faq
+avg max min db csv top faq eur usd gbp chf jpy
 """
 ACRONYMS = frozenset(_ACRONYMS.split())
 """Capitals that name no thing of a result, in lower case."""
