@@ -105,7 +105,6 @@ def evaluate(
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
-    from sentinel_sql.evaluation.options import Options, Prices
     from sentinel_sql.evaluation_store.folder import check_place, save
     from sentinel_sql.evaluation_store.sources import EVALUATE, Source
     from sentinel_sql.labels.file import read_labels
@@ -137,13 +136,11 @@ def evaluate(
             labelled,
             stakes=tuple(stakes or STAKES_OF_RECORD),
             pool=pool.value,
-            options=Options(
-                exact_bar=exact_bar,
-                strict=strict,
-                question_only=question_only,
-                reweight=reweight,
-                prices=None if prices is None else Prices(prompt=prices[0], completion=prices[1]),
-            ),
+            exact_bar=exact_bar,
+            strict=strict,
+            question_only=question_only,
+            reweight=reweight,
+            prices=prices,
             schema=header.schema,
             header=header,
             bundle=monitor,

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from contextlib import closing, suppress
+from os import PathLike
 from pathlib import Path
 
 from sentinel_sql.database.clock import checked_clock, default_clock, with_clock
@@ -51,7 +52,7 @@ class SqliteDatabase:
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: str | PathLike[str],
         *,
         name: str | None = None,
         clock: str | None = None,

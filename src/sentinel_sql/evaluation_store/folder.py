@@ -11,24 +11,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from numpy.typing import NDArray
 
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError
-from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.evaluation_store import tables
-from sentinel_sql.evaluation_store.document import Document, require
+from sentinel_sql.evaluation_store.document import FORMAT, Document, require
 from sentinel_sql.evaluation_store.kept_tables import carry_over
-from sentinel_sql.evaluation_store.record import FORMAT, Evaluation
 from sentinel_sql.evaluation_store.sources import SOURCES, Source
 from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.storage.whole_file import (
@@ -49,6 +49,29 @@ _CALIBRATION, _FACTS = "calibration/", "facts/"
 _AGAIN = "make it again with `sentinel evaluate … --out FOLDER`"
 
 
+class Savable(Protocol):
+    """What `save` writes of an evaluation."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The columns that its exhibits are made of."""
+        ...
+
+    @property
+    def exhibits(self) -> Mapping[str, Exhibit[Any]]:
+        """What is written as tables, by name."""
+        ...
+
+    @property
+    def views(self) -> Sequence[Mapping[str, Any]]:
+        """Single runs, JSON-ready."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the columns."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class StoredEvaluation:
     """An evaluation as `read` gives it: the document, and the evidence to make exhibits of."""
@@ -58,7 +81,7 @@ class StoredEvaluation:
 
 
 def save(
-    evaluation: Evaluation, folder: str | Path, *, source: Source | None = None
+    evaluation: Savable, folder: str | PathLike[str], *, source: Source | None = None
 ) -> dict[str, str]:
     """Write an evaluation; the folder appears whole or not at all, an older one is replaced.
 
@@ -85,10 +108,17 @@ def save(
     ):
         write_whole(draft / SCORES, columns)
         tables.write(draft, evaluation.exhibits, source=source)
+        if evaluation.views:
+            write_whole(draft / VIEWS, view_lines(evaluation.views))
         gone = carry_over(folder, draft, source=source)
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         write_whole(draft / DOCUMENT, text + "\n")
     return gone
+
+
+def view_lines(views: Iterable[Mapping[str, Any]]) -> str:
+    """Return single runs as a file holds them, one JSON object a line."""
+    return "".join(json.dumps(view, ensure_ascii=False, allow_nan=False) + "\n" for view in views)
 
 
 def check_place(folder: str | Path) -> None:

@@ -6,25 +6,27 @@ import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from sentinel_sql.errors import InputError, LabelsError
-from sentinel_sql.labels.record import FORMAT, JudgeName, Label, LabelsHeader
+from sentinel_sql.labels.record import FORMAT, JudgeName, Label, Labels, LabelsHeader
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.whole_file import check_writable, write_whole
 
 _REMEDY = "make it again with `sentinel label`"
 
 
-def write_labels(path: Path, header: LabelsHeader, labels: Iterable[Label]) -> None:
+def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterable[Label]) -> None:
     """Write a labels file; it appears whole, readable by its owner only, or not at all.
 
     Raises:
         LabelsError: two labels have one question id, or the file can't be written.
     """
+    path = Path(path)
     lines = [json.dumps(_header_json(header))]
     seen: set[str] = set()
     for label in labels:
@@ -73,13 +75,14 @@ def check_place(path: Path) -> None:
         )
 
 
-def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:
+def read_labels(path: str | PathLike[str]) -> Labels:
     """Read what `write_labels` wrote: the header, and the labels by question id.
 
     Raises:
         LabelsError: the file is missing, isn't a labels file, has another version, is cut
             short, or labels a question twice.
     """
+    path = Path(path)
     try:
         text = path.read_bytes().decode()
     except OSError as error:
@@ -102,7 +105,7 @@ def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:
                 f"{_REMEDY}"
             )
         labels[label.question_id] = label
-    return header, labels
+    return Labels(header=header, by_run=labels)
 
 
 def _header_json(header: LabelsHeader) -> dict[str, Any]:

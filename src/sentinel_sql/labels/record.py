@@ -7,8 +7,9 @@ needs no database.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -76,3 +77,10 @@ class LabelsHeader:
     schema: Schema
     model: str | None = None
     prompt_sha256: str | None = None
+
+
+class Labels(NamedTuple):
+    """The labels of one file: under what they were made, and each by its run's question id."""
+
+    header: LabelsHeader
+    by_run: Mapping[str, Label]

@@ -78,7 +78,7 @@ def check_place(folder: str | PathLike[str]) -> None:
         BundleError: the folder holds something else than a bundle, or can't be written.
     """
     with _refusing(Path(folder)):
-        check_replaceable(folder, known_by=MANIFEST, parts=_FILES, kind="monitor")
+        check_replaceable(Path(folder), known_by=MANIFEST, parts=_FILES, kind="monitor")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from sentinel_sql.database.executor import Database
@@ -78,7 +79,7 @@ def collect(
     agent: Agent,
     database: Database,
     *,
-    store: str | Path,
+    store: str | PathLike[str],
     workers: int = 4,
     limit: int | None = None,
     prober: Prober | None = None,

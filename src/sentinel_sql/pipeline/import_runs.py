@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,9 @@ class ImportSummary:
 
 
 def import_runs(
-    files: Sequence[str | Path],
+    files: Sequence[str | PathLike[str]] | str | PathLike[str],
     *,
-    store: str | Path,
+    store: str | PathLike[str],
     format: str = "openai-messages",  # noqa: A002 (the word that the command line has)
     model: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -46,7 +47,7 @@ def import_runs(
     """Add the runs of log files to a store. All files are read before anything is written.
 
     Args:
-        files: the logs of one agent, gzip or not.
+        files: the logs of one agent, gzip or not; or a single one.
         store: the store's folder; made if absent.
         format: a name of `FORMATS`.
         model: who ran, where the logs don't say; by default the file's name without its endings.
@@ -58,6 +59,7 @@ def import_runs(
             or the store can't take the runs.
     """
     reader = _reader(format)
+    files = [files] if isinstance(files, str | PathLike) else files
     runs: list[LoggedRun] = []
     failed: Counter[str] = Counter()
     notes: Counter[str] = Counter()

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, TypeAlias
 
 from sentinel_sql.database.equivalence import Equivalence
 from sentinel_sql.database.executor import Database, ExecutionResult
 from sentinel_sql.errors import InputError, LabelsError
+from sentinel_sql.labels.file import write_labels
 from sentinel_sql.labels.record import UNJUDGED, JudgeName, Label, LabelsHeader
 from sentinel_sql.labels.rules import Answer, judge_by_rules
-from sentinel_sql.labels.strict import mode_named, strict_match
+from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
+from sentinel_sql.pipeline.inputs import (
+    AnyPath,
+    AnyQuestions,
+    AnyRuns,
+    database_from,
+    questions_from,
+    runs_from,
+)
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -32,6 +42,14 @@ class Labelling:
     header: LabelsHeader
     labels: tuple[Label, ...]
     unlabelled: Mapping[str, str]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the labels file; `read_labels` reads it.
+
+        Raises:
+            LabelsError: two labels have one question id, or the file can't be written.
+        """
+        write_labels(path, self.header, self.labels)
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts: runs by kind and outcome, correct answers, what was left out."""
@@ -60,11 +78,11 @@ class Labelling:
 
 
 def label_runs(
-    trajectories: Iterable[Trajectory],
-    questions: Sequence[Question],
-    database: Database,
-    judge: JudgeName,
-    mode: str,
+    trajectories: AnyRuns,
+    questions: AnyQuestions,
+    database: Database | AnyPath,
+    judge: JudgeName = "rules",
+    mode: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Labelling:
     """Label runs by executing each distinct gold SQL and each committed SQL once.
@@ -72,11 +90,14 @@ def label_runs(
     The `llm` judge, which asks a model in between, is `llm_label.label_by_model`.
 
     Args:
-        trajectories: runs with distinct question ids; `id#k` is a run of question `id`.
-        questions: must hold every run's question.
-        database: the one that the runs were over, with the same clock.
+        trajectories: runs with distinct question ids, a store, or its path; `id#k` is a run of
+            question `id`.
+        questions: must hold every run's question; or their file.
+        database: the one that the runs were over, with the same clock; or the path of a SQLite
+            file.
         judge: `strict` takes the official match; `rules` also accepts what only differs in form.
         mode: name of the equivalence mode of the official match; it prepares both queries too.
+            None takes that of the questions' data set, or `sentinel-1`.
         on_progress: told (runs done, runs in all).
 
     Raises:
@@ -86,9 +107,17 @@ def label_runs(
     """
     if judge not in _JUDGES:
         raise InputError(f"there is no judge {judge!r}: choose strict or rules")
-    return compare_runs(
-        trajectories, questions, database, judge, mode, _JUDGES[judge], on_progress=on_progress
-    )
+    questions = questions_from(questions)
+    with database_from(database) as opened:
+        return compare_runs(
+            runs_from(trajectories),
+            questions,
+            opened,
+            judge,
+            mode_of(questions, opened.name) if mode is None else mode,
+            _JUDGES[judge],
+            on_progress=on_progress,
+        )
 
 
 def compare_runs(

@@ -6,7 +6,6 @@ the store: only the chosen runs are ever held.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,7 @@ from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.sample_runs import MOST, telling
-from sentinel_sql.evaluation_store.folder import VIEWS
+from sentinel_sql.evaluation_store.folder import VIEWS, view_lines
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.session import Assessment, Monitor
@@ -158,14 +157,14 @@ def keep_sample(
         stakes=evaluation.evidence.stakes,
         exact_bar=evaluation.evidence.options.exact_bar,
     )
-    lines = [json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in views]
+    made = list(views)
     try:
-        write_whole(folder / VIEWS, "".join(lines))
+        write_whole(folder / VIEWS, view_lines(made))
     except OSError as error:
         raise InputError(
             f"{folder / VIEWS} can't be written ({error.strerror}): name another place"
         ) from error
-    return len(lines)
+    return len(made)
 
 
 def _said(step: Step | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
@@ -115,7 +116,7 @@ class Pools:
             "questions": {qid: number[t] for qid, t in sorted(self.templates.items())},
         }
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Write the manifest as JSON; the file appears whole or not at all.
 
         Raises:
@@ -123,14 +124,14 @@ class Pools:
         """
         text = json.dumps({**self._content(), "sha256": self.sha256}, indent=1) + "\n"
         try:
-            write_whole(path, text)
+            write_whole(Path(path), text)
         except OSError as error:
             raise PoolsError(
                 f"{path} can't be written ({error.strerror}): name another place for the manifest"
             ) from error
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: str | PathLike[str]) -> Self:
         """Read a manifest that `write` wrote.
 
         Raises:
@@ -138,7 +139,7 @@ class Pools:
                 changed after it was written.
         """
         try:
-            data = json.loads(path.read_bytes())
+            data = json.loads(Path(path).read_bytes())
         except OSError as error:
             raise PoolsError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from error
         except (ValueError, RecursionError) as error:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ _GZIP = b"\x1f\x8b"
 _SQL = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 
 
-def read_questions(paths: Sequence[str | Path] | str | Path) -> list[Question]:
+def read_questions(paths: Sequence[str | PathLike[str]] | str | PathLike[str]) -> list[Question]:
     """Read question files, in the order given.
 
     What a file is, its content says, not its name; gzip is undone. EHRSQL-2024's `data.json`
@@ -42,7 +43,7 @@ def read_questions(paths: Sequence[str | Path] | str | Path) -> list[Question]:
         QuestionsError: a file can't be read or understood, a question is incomplete, or two
             questions have one id.
     """
-    named = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    named = [Path(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
     if not named:
         raise QuestionsError("no question file given: name at least one")
     files = [_load(_data_file(path) if os.path.isdir(path) else path) for path in named]
