@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sentinel_sql.whole_characters import whole_characters
-
 SAMPLE_ROWS = 3
 """Rows that agent and monitor are shown of a result (spec of the method, paper section 4.1)."""
 
@@ -46,3 +44,16 @@ def cell_text(cell: object) -> str:
     except Exception:
         # An integer of too many digits, or a class of the user's whose __str__ fails.
         return f"<{type(cell).__name__}>"
+
+
+def whole_characters(text: str) -> str:
+    r"""Return the text with two halves joined to their character, and a lone half as U+FFFD.
+
+    JSON may escape a character above U+FFFF as two halves (`"\ud83d\ude00"`). A text that was cut
+    between them holds one half alone, which UTF-8 can't encode.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -38,10 +38,10 @@ from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.decision.verdict import Answer, Misfit, OnUnavailable
 from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.result_line import whole_characters
 from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.agent_identity import told_apart
 from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
-from sentinel_sql.whole_characters import whole_characters
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,9 @@ from typing import Any
 
 from sentinel_sql.decision.row_sources import MOST_ROWS, Rows, rows_of
 from sentinel_sql.errors import InputError
-from sentinel_sql.result_line import cell_text, error_line, result_line
+from sentinel_sql.result_line import cell_text, error_line, result_line, whole_characters
 from sentinel_sql.trajectory.formats.results import one_line, read_result
 from sentinel_sql.trajectory.record import Observation
-from sentinel_sql.whole_characters import whole_characters
 
 _ERROR_KEPT = 400
 """Characters of an error that are kept, ours."""

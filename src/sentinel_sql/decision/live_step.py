@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.errors import InputError
+from sentinel_sql.result_line import whole_characters
 from sentinel_sql.trajectory.record import (
     Action,
     Observation,
@@ -21,7 +22,6 @@ from sentinel_sql.trajectory.record import (
     Usage,
     states_query,
 )
-from sentinel_sql.whole_characters import whole_characters
 
 _FLOOR = -100.0
 """Stands for a log-probability of minus infinity, as in recorded runs."""

@@ -90,6 +90,8 @@ def _of_text(source: Any) -> Rows:
 def _of_mapping(source: Mapping[Any, Any]) -> Rows:
     """Read a mapping: columns by name, a table with named parts, or else one row."""
     held = list(source.values())
+    if not held:
+        return Rows(cells=[], value=source)
     listed = [_listed(column) for column in held]
     names = source.get("columns") if "columns" in source else None
     for key in _ROW_KEYS:

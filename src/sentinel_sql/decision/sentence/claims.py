@@ -26,8 +26,7 @@ from sentinel_sql.decision.sentence.numbers_held import (
     holds_number,
 )
 from sentinel_sql.errors import InputError
-from sentinel_sql.result_line import cell_text
-from sentinel_sql.whole_characters import whole_characters
+from sentinel_sql.result_line import cell_text, whole_characters
 
 _LONGEST = 20_000
 """Characters of a sentence that are read, ours."""
