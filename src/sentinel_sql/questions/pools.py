@@ -122,9 +122,10 @@ class Pools:
         Raises:
             PoolsError: the file can't be written.
         """
+        path = Path(path)
         text = json.dumps({**self._content(), "sha256": self.sha256}, indent=1) + "\n"
         try:
-            write_whole(Path(path), text)
+            write_whole(path, text)
         except OSError as error:
             raise PoolsError(
                 f"{path} can't be written ({error.strerror}): name another place for the manifest"
@@ -138,8 +139,9 @@ class Pools:
             PoolsError: the file is missing, isn't a manifest, has another version, or was
                 changed after it was written.
         """
+        path = Path(path)
         try:
-            data = json.loads(Path(path).read_bytes())
+            data = json.loads(path.read_bytes())
         except OSError as error:
             raise PoolsError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from error
         except (ValueError, RecursionError) as error:
