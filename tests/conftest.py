@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Tests run on all cores at once, so that a fit on several threads would wait for other tests.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 # A busy machine is no defect of the code, and the same code gets the same verdict twice;
 # `make search` draws new cases instead.
 settings.register_profile("sentinel", deadline=None, derandomize=True)
