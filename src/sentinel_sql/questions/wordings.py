@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
-
 from typing import TYPE_CHECKING
 
 import numpy as np

@@ -28,7 +28,6 @@ from sentinel_sql.trajectory.render import (
     render_step,
 )
 
-
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
