@@ -3,7 +3,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
-.PHONY: help setup demo test test-slow search check format lint types contracts bench docs release clean
+.PHONY: help setup demo test test-slow search mutants check format lint types contracts bench docs release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -60,6 +60,9 @@ test-slow: setup  ## the checks that take minutes
 
 search: setup  ## let hypothesis draw new cases, more of them
 	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q -n auto --dist worksteal
+
+mutants: setup  ## change the code in 80 small ways, and see which of them the tests notice
+	$(BIN)/python tools/mutants.py build/mutants.jsonl
 
 bench: setup  ## the measured ratios, as JSON
 	$(BIN)/sentinel bench --json
