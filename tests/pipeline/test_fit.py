@@ -86,7 +86,7 @@ def test_thresholds_are_those_of_the_kept_calibration_columns(monitor: Monitor) 
 
     frozen = Thresholds.from_json(monitor.thresholds)
     assert freeze(PrefixScores.from_columns(monitor.calibration)) == frozen
-    assert PROGRESS == [(number, STAGES) for number in range(1, STAGES + 1)]
+    assert [(number, STAGES) for number in range(1, STAGES + 1)] == PROGRESS
 
 
 def test_each_map_is_honest_about_its_own_target_on_the_calibration_pool(monitor: Monitor) -> None:
