@@ -10,7 +10,7 @@ alone; elsewhere only numbers, dates and quoted names are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -19,7 +19,7 @@ from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.sentence.contents import Contents, as_number, folded, units_in
 from sentinel_sql.decision.sentence.dates import Moment, moments_in, states
 from sentinel_sql.decision.sentence.names import MOST_ROWS, Named
-from sentinel_sql.decision.sentence.numbers import UNITS, Number, numbers_in
+from sentinel_sql.decision.sentence.numbers import UNITS, Number, blanked, numbers_in
 from sentinel_sql.decision.sentence.numbers_held import (
     accounted,
     combined_units_held,
@@ -85,7 +85,7 @@ class Claims:
         asked = [*moments_in(question), *moments_in(" ".join(_TEXTS.findall(sql)))]
         moments = moments_in(text)
         missing = [its.shown for its in moments if not _holds_moment(its, contents, asked)]
-        rest = _blank(text, ((its.start, its.end) for its in moments))
+        rest = blanked(text, ((its.start, its.end) for its in moments))
         numbers = numbers_in(_without_names(rest, contents))
         spans = [(its.start, its.end) for its in moments]
         spans += [(its.start, its.end) for its in numbers]
@@ -187,12 +187,6 @@ def _holds_moment(moment: Moment, contents: Contents, asked: Sequence[Moment]) -
         and not contents.has_single
         for day in moment.days
     )
-
-
-def _blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    for start, end in spans:
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
 
 
 def _without_names(text: str, contents: Contents) -> str:

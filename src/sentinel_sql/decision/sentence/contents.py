@@ -11,7 +11,7 @@ from typing import Any
 
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.sentence.dates import Clock, Day, moments_in
-from sentinel_sql.decision.sentence.numbers import UNITS, numbers_in
+from sentinel_sql.decision.sentence.numbers import UNITS, blanked, numbers_in
 from sentinel_sql.result_line import cell_text
 
 MOST_DERIVED = 200
@@ -129,13 +129,13 @@ class Contents:
                 self._take(place, each)
             return
         text = cell_text(cell)
-        rest = text
-        for moment in moments_in(text):
+        moments = moments_in(text)
+        rest = blanked(text, ((moment.start, moment.end) for moment in moments))
+        for moment in moments:
             self.days |= moment.days
             self.values += [Decimal(day[0]) for day in moment.days if day[0] is not None]
             if moment.clock is not None:
                 self.clocks.add(moment.clock)
-            rest = rest[: moment.start] + " " * (moment.end - moment.start) + rest[moment.end :]
         if any(map(str.isalpha, rest)):
             self.texts.add(folded(text))
         for stated in numbers_in(rest):

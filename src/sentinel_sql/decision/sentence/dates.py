@@ -64,9 +64,11 @@ class Moment:
 
 def moments_in(text: str) -> list[Moment]:
     """Return the dates and times of day of a text, in their order."""
+    taken = bytearray(len(text))
     found: list[Moment] = []
     for moment in (*_days(text), *_clocks(text)):
-        if not any(moment.start < its.end and its.start < moment.end for its in found):
+        if not any(taken[moment.start : moment.end]):
+            taken[moment.start : moment.end] = b"\x01" * (moment.end - moment.start)
             found.append(moment)
     return sorted(found, key=lambda moment: moment.start)
 
@@ -94,7 +96,9 @@ def _days(text: str) -> Iterator[Moment]:
                 days = {(year, int(given["month"]), day)}
             real = frozenset(each for each in days if _is_real(each))
             if real:
-                yield Moment(start=match.start(), end=match.end(), shown=match[0], days=real)
+                yield Moment(
+                    start=match.start(), end=match.end(), shown=match[0].rstrip("."), days=real
+                )
 
 
 def _clocks(text: str) -> Iterator[Moment]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sentinel_sql.decision.sentence.contents import Contents, folded
+from sentinel_sql.decision.sentence.numbers import blanked
 from sentinel_sql.decision.sentence.vocabulary import (
     ACRONYMS,
     ALIASES,
@@ -33,7 +34,7 @@ _ANSWER = re.compile(
     re.IGNORECASE,
 )
 _SEGMENT = re.compile(
-    r",(?!\d{3})|[;\n•|]|\s[-–]\s|\b(?:and|or|but|while|whereas|plus|followed by)\b", re.IGNORECASE
+    r",(?!\d{3})|[;\n•|]|\b(?:and|or|but|while|whereas|plus|followed by)\b", re.IGNORECASE
 )
 _ASIDE = re.compile(
     r"\s*(?:which|who|whose|that|with|where|when|while|as|for|in|on|at|all|both|each|if|so|based"
@@ -41,6 +42,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _PLACES = re.compile(r"\W*(?:database|dataset|data|system|schema|table|records)\b", re.IGNORECASE)
+_NAME = re.compile(r"[^\W\d_]{3,}")
 MOST_ROWS = 500
 """Rows whose names are looked for in the sentence, ours: beyond, only single words are."""
 
@@ -93,12 +95,9 @@ class Named:
         inside = f" {folded(text)} "
         cells = sorted(contents.texts, key=len, reverse=True)[: 10 * MOST_ROWS]
         mentioned = frozenset(cell for cell in cells if cell and _mentions(inside, cell))
-        bare = text
-        for start, end in spans:
-            bare = bare[:start] + " " * (end - start) + bare[end:]
         return cls(
             text=text,
-            words=bare,
+            words=blanked(text, spans),
             contents=contents,
             known=frozenset(words),
             mentioned=mentioned,
@@ -142,7 +141,9 @@ class Named:
                 continue
             if _PLACES.match(self.text, match.end()):
                 continue
-            opens = _START.search(self.words[: match.start()]) is not None
+            opens = (
+                _START.search(self.words[max(0, match.start() - 20) : match.start()]) is not None
+            )
             if opens and word[1:].islower():
                 sentence = self._sentence_at(match.start())
                 named = any(_mentions(f" {folded(sentence)} ", cell) for cell in self.mentioned)
@@ -152,7 +153,9 @@ class Named:
 
     def _instead(self) -> Iterator[str]:
         """Yield the unknown words of an answer that names no text of a result made of texts."""
-        if self.mentioned or not any(len(cell) > 2 for cell in self.contents.texts):
+        if not any(map(_NAME.search, self.contents.texts)):
+            return
+        if any(map(_NAME.search, self.mentioned)):
             return
         for sentence in _SENTENCE.split(self.words):
             answer = _ANSWER.split(sentence)
@@ -253,7 +256,10 @@ def _mentions(inside: str, cell: str) -> bool:
     """Tell whether a folded text names a cell: by its words, an alias, or most words."""
     if any(f" {each} " in inside for each in (cell, *ALIASES.get(cell, ()))):
         return True
-    long = [word for word in cell.split() if len(word) > 3]
+    words = cell.split()
+    if len(words) > 1 and f" {words[0][0]} {' '.join(words[1:])} " in inside:
+        return True  # E. coli
+    long = [word for word in words if len(word) > 3]
     if len(cell) > 3 and f" {cell}s " in inside:
         return True
     if len(long) < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
@@ -163,13 +163,21 @@ class Number:
 
 def numbers_in(text: str) -> list[Number]:
     """Return the numbers of a text, in their order."""
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     found: list[Number] = []
     for number in (*_plain(text), *_fractions(text), *_digits(text), *_words(text)):
-        if not any(number.start < end and start < number.end for start, end in taken):
-            taken.append((number.start, number.end))
+        if not any(taken[number.start : number.end]):
+            taken[number.start : number.end] = b"\x01" * (number.end - number.start)
             found.append(number)
     return sorted(found, key=lambda number: number.start)
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with blanks instead of what stands at some places."""
+    marks = list(text)
+    for start, end in spans:
+        marks[start:end] = " " * (end - start)
+    return "".join(marks)
 
 
 def _plain(text: str) -> Iterator[Number]:
@@ -302,6 +310,10 @@ def _one_counts(text: str, match: re.Match[str]) -> bool:
     before = words_before(text, match.start(), 1)
     after = _WORD.search(text, match.end())
     follows = after[0].lower() if after else ""
+    if re.match(
+        rf"\s+(?:in|out\s+of)\s+(?:every\s+)?(?:{_WORD_NUMBER})\b", text[match.end() :], re.I
+    ):
+        return True
     if follows in ("", "of", "that", "which", "who", "with", "to", "can", "more", "another"):
         return False
     return before in ("", "is", "was", "only", "just", "exactly", "found", "has", "had", "are")

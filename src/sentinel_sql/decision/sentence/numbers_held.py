@@ -26,6 +26,7 @@ _FALL = re.compile(
     re.I,
 )
 _OTHERS = ("more", "others", "other", "additional", "remaining", "further", "rest")
+_JUST = re.compile(r"\b(?:just|only|exactly|is|was)\s+$", re.I)
 _HUNDRED = Decimal(100)
 _DAY = 86_400
 _MOST_DATES = 20
@@ -53,6 +54,13 @@ def holds_number(number: Number, contents: Contents, *, text: str, asked_units: 
         exact = {value for value, _ in number.readings}
         if any(Decimal(count) in exact or _within(number, [Decimal(count)]) for count in counts):
             return True
+        alone = contents.has_single and contents.single_number is None
+        if (
+            alone
+            and exact == {Decimal(1)}
+            and _JUST.search(text[max(0, number.start - 20) : number.start])
+        ):
+            return True  # "just one: heparin"
         others = words_after(text, number.end, 1) in _OTHERS
         if others and any(0 < value < max(counts, default=0) for value in exact):
             return True
