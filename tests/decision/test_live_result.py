@@ -227,6 +227,18 @@ def test_a_source_without_end_is_read_so_far_and_said() -> None:
     assert "100,000" in seen.notes[0]
 
 
+class Lazy:
+    """A data frame that isn't computed yet."""
+
+    columns = ("a",)
+
+    def collect(self) -> pd.DataFrame:
+        return FRAME
+
+    def __str__(self) -> str:
+        return "a plan"
+
+
 class Unprintable:
     def __str__(self) -> str:
         raise ValueError("no")
@@ -282,8 +294,10 @@ def test_printed_text_is_read_where_the_caller_says_that_it_is() -> None:
         (sqlite3, "holds no rows"),
         (pd.DataFrame, "holds no rows"),
         (sqlite3.connect(":memory:"), "holds no rows"),
+        (ENGINE.connect(), "holds no rows"),
+        (Lazy(), "holds no rows"),
     ],
-    ids=["object", "function", "module", "class", "connection"],
+    ids=["object", "function", "module", "class", "connection", "engine's connection", "plan"],
 )
 def test_what_holds_no_result_teaches(result: Any, teaches: str) -> None:
     with pytest.raises(InputError, match=teaches):

@@ -20,7 +20,8 @@ _MOST_CELLS = 10_000
 """Cells that are read of a row that is an iterator, ours."""
 _ROW_KEYS = ("rows", "data", "results", "result", "records")
 _TEXTS = (str, bytes, bytearray, memoryview)
-_USED_UP = ("fetchmany", "__next__")
+_WITHOUT_ROWS = (("collect", "columns"), ("cursor", "commit"), ("status_code",))
+"""What tells an object that holds no rows yet: a plan of a query, a connection, a reply."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +76,8 @@ def _is_no_result(source: Any) -> bool:
     if _is_async(source) or inspect.isroutine(source) or inspect.ismodule(source):
         return True
     if isinstance(source, type):
+        return True
+    if any(all(hasattr(source, name) for name in names) for names in _WITHOUT_ROWS):
         return True
     kind: Any = type(source)
     plain = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__

@@ -11,6 +11,7 @@ from pathlib import Path
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes import Prober
 from sentinel_sql.errors import EndpointError, QuestionsError
+from sentinel_sql.pipeline.inputs import AnyQuestions, questions_from
 from sentinel_sql.pipeline.workers import Agent, Workers
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore
@@ -75,7 +76,7 @@ class CollectSummary:
 
 
 def collect(
-    questions: Sequence[Question],
+    questions: AnyQuestions,
     agent: Agent,
     database: Database,
     *,
@@ -92,7 +93,7 @@ def collect(
     collection with a summary; runs under way then are given up.
 
     Args:
-        questions: what to ask, ids all different.
+        questions: what to ask, ids all different; or their file.
         agent: who answers; shared by the workers.
         database: the agent's database, for the store's manifest.
         store: the store's folder; made if absent.
@@ -108,6 +109,7 @@ def collect(
         EndpointError: the endpoint is unusable: its very first answer says so, or runs keep
             failing. What was recorded before stays.
     """
+    questions = questions_from(questions)
     _refuse_doubles(questions)
     manifest = StoreManifest(
         agent=agent.info,

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 from sentinel_sql.errors import PoolsError
+from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.questions.templates import template_of as template_of_one
 from sentinel_sql.questions.templates import templates_of
@@ -172,9 +173,9 @@ class Pools:
 
 
 def make_pools(
-    questions: Sequence[Question],
+    questions: Sequence[Question] | str | PathLike[str],
     *,
-    seed: int,
+    seed: int = 42,
     fractions: Mapping[PoolName, float] = FRACTIONS,
     like: Pools | None = None,
 ) -> Pools:
@@ -186,13 +187,14 @@ def make_pools(
     set of questions, the seed and the fractions, not on the order of the questions.
 
     Args:
-        questions: with distinct ids.
+        questions: with distinct ids; or their file.
         seed: any integer; the same seed gives the same pools.
         fractions: of each pool, > 0, summing to 1.
         like: earlier pools. Each template that they know keeps its pool there, so that no
             training template becomes a held-out one; only new templates are dealt.
 
     Raises:
+        QuestionsError: the file can't be read.
         PoolsError: the fractions don't fit, there are fewer than three templates, or a template
             joins two that were in different pools of `like`.
     """
@@ -205,6 +207,8 @@ def make_pools(
             "the fractions of train, calibration and heldout must each be above 0 and sum to 1: "
             f"got {dict(fractions)}"
         )
+    if isinstance(questions, str | PathLike):
+        questions = read_questions(questions)
     template_of = templates_of(questions)
     sizes: dict[str, Counter[bool]] = defaultdict(Counter)
     for question in questions:

@@ -121,7 +121,7 @@ class Usage(Record):
     completion_tokens: Count | None = None
 
 
-_ROUNDING = 1e-4
+_ROUNDING = 1e-3
 """How far above 0 a log-probability may stand, ours: half-precision arithmetic is that inexact."""
 
 

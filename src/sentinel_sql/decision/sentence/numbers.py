@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
+from sentinel_sql.decision.sentence.number_words import (
+    NUMBER_WORD,
+    NUMBER_WORDS,
+    SMALL,
+    number_of,
+)
+
 Bound = Literal["exact", "about", "above", "below"]
 
 UNITS: Mapping[str, tuple[str, Decimal]] = {
@@ -56,22 +63,8 @@ _SCALES = {
     **dict.fromkeys(("b", "bn", "billion", "billions"), 9),
     **dict.fromkeys(("trillion", "tn"), 12),
 }
-_SMALL_WORDS = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen
-"""
-_SMALL = {word: value for value, word in enumerate(_SMALL_WORDS.split())}
-_TENS_WORDS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety"
-_TENS = {word: 10 * tens for tens, word in enumerate(_TENS_WORDS.split(" ")) if tens > 1}
-_LARGE = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _PARTS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
 
-_WORD_NUMBER = "|".join((*_SMALL, *_TENS, *_LARGE))
-_WORDS = re.compile(
-    rf"\b(?:(?:a|an)\s+(?=hundred|thousand|million|billion))?"
-    rf"(?:{_WORD_NUMBER})(?:(?:\s+and\s+|[\s-]+)(?:{_WORD_NUMBER}))*\b",
-    re.IGNORECASE,
-)
 _FRACTION = re.compile(
     r"\b(?P<count>a|an|one|two|three|four)[\s-]+(?P<part>third|quarter|fourth|fifth|tenth)s?\b"
     r"(?=\s+(?:of|the)\b|\W*$)|\bhalf\b(?=\s+of\b)",
@@ -196,7 +189,7 @@ def _fractions(text: str) -> Iterator[Number]:
     for match in _FRACTION.finditer(text):
         part = (match["part"] or "half").lower()
         count = (match["count"] or "a").lower()
-        share = Decimal(100 * _SMALL.get(count, 1)) / _PARTS[part]
+        share = Decimal(100 * SMALL.get(count, 1)) / _PARTS[part]
         bound, start = _bound(text, match.start(), match.end())
         yield Number(
             start=start,
@@ -281,11 +274,11 @@ def _readings(match: re.Match[str]) -> Iterator[tuple[Decimal, Decimal]]:
 
 
 def _words(text: str) -> Iterator[Number]:
-    for match in _WORDS.finditer(text):
+    for match in NUMBER_WORDS.finditer(text):
         words = re.split(r"[\s-]+", match[0].lower())
         if words == ["one"] and not _one_counts(text, match):
             continue
-        value = _value(words)
+        value = number_of(words)
         if value is None:
             continue
         following = re.compile(r"\s?(?:%|per\s?cent\b|percent\b)").match(text, match.end())
@@ -311,31 +304,12 @@ def _one_counts(text: str, match: re.Match[str]) -> bool:
     after = _WORD.search(text, match.end())
     follows = after[0].lower() if after else ""
     if re.match(
-        rf"\s+(?:in|out\s+of)\s+(?:every\s+)?(?:{_WORD_NUMBER})\b", text[match.end() :], re.I
+        rf"\s+(?:in|out\s+of)\s+(?:every\s+)?(?:{NUMBER_WORD})\b", text[match.end() :], re.I
     ):
         return True
     if follows in ("", "of", "that", "which", "who", "with", "to", "can", "more", "another"):
         return False
     return before in ("", "is", "was", "only", "just", "exactly", "found", "has", "had", "are")
-
-
-def _value(words: list[str]) -> int | None:
-    total, current = 0, 0
-    for word in words:
-        if word in ("and", "a", "an"):
-            current = current or (0 if word == "and" else 1)
-        elif word in _SMALL:
-            current += _SMALL[word]
-        elif word in _TENS:
-            current += _TENS[word]
-        elif word == "hundred":
-            current = max(current, 1) * 100
-        elif word in _LARGE:
-            total += max(current, 1) * _LARGE[word]
-            current = 0
-        else:
-            return None
-    return total + current
 
 
 def _bound(text: str, start: int, end: int) -> tuple[Bound, int]:
