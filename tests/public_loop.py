@@ -40,7 +40,9 @@ def main() -> None:
     labels = sentinel.label_runs("runs", questions, "tiny.sqlite")
     monitor = sentinel.fit("runs", pools, labels)
     sentinel.save_monitor(monitor, "monitor")
-    evaluation = sentinel.evaluate("monitor", "runs", pools, labels, single_runs=True)
+    evaluation = sentinel.evaluate(
+        "monitor", "runs", pools, labels, single_runs=True, resamples=200
+    )
     evaluation.save("evaluation")
     report = sentinel.write_report(evaluation, "report")
     guard = sentinel.Guard.load("monitor", stakes=1, agent=monitor.agent)

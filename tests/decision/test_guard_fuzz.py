@@ -300,3 +300,53 @@ def test_one_time_in_other_writings_is_the_same_time(monitor: Monitor) -> None:
     assert clock is not None
     for written in (clock, clock.replace(" ", "T"), f" {clock} "):
         assert Guard.over(monitor, stakes=1.0, clock=written).misfit is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"result": "99999999999999999999 rows x 3 cols; sample ["},
+        {"result_text": "99999999999999999999 rows x 3 cols; sample ["},
+        {"result": [(10**5000,)]},
+        {"result": [(Hostile(),)]},
+        {"result": HostileIterator()},
+        {"result": RuntimeError(Hostile())},
+        {"logprobs": [10**400]},
+        {"logprobs": [Hostile()]},
+        {"thought": "\ud83d"},
+    ],
+    ids=lambda its: next(iter(its)),
+)
+def test_what_content_can_cause_is_no_exception(guard: Guard, content: dict[str, Any]) -> None:
+    with guard.session(ASKED) as session:
+        assert session.observe(sql="SELECT 1", **content).t == 1
+        session.close(final_sql="SELECT 1", **content)
+    assert session.fault is None
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        {"columns": 5},
+        {"logprobs": 5},
+        {"entropies": "0.5"},
+        {"truncated": "maybe"},
+        {"result": object()},
+        {"result_text": 5},
+        {"sql": ["SELECT 1"]},
+    ],
+    ids=lambda its: next(iter(its)),
+)
+def test_what_a_caller_mistakes_is_an_input_error_and_no_step(
+    guard: Guard, mistake: dict[str, Any]
+) -> None:
+    with guard.session(ASKED) as session:
+        with pytest.raises(InputError):
+            session.observe(**{"sql": "SELECT 1", **mistake})
+        with pytest.raises(InputError):
+            session.close(**{"final_sql": "SELECT 1", **{_final(k): v for k, v in mistake.items()}})
+        assert session.observe(sql="SELECT 1", result=[(1,)]).t == 1
+
+
+def _final(name: str) -> str:
+    return "final_sql" if name == "sql" else name

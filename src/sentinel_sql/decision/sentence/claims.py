@@ -32,6 +32,7 @@ _LONGEST = 20_000
 """Characters of a sentence that are read, ours."""
 _MARKDOWN = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|^#+\s*", re.MULTILINE)
 _ENUMERATED = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*•])\s+", re.MULTILINE)
+_INLINE = re.compile(r"(?<![\w(])\(?(\d{1,2})[.)]\s")
 _CONDITION = re.compile(
     r"(?:[<>=]=?|<>|!=|\bbetween|\band|\blike|\bin\s*\(|\boffset|\blimit|,)\s*"
     r"('(?:[^']|'')*'|-?\d+(?:\.\d+)?)(?![\w.(])",
@@ -165,6 +166,10 @@ class _Check:
 def _plain(text: str) -> str:
     text = whole_characters(text[:_LONGEST])
     text = _ENUMERATED.sub("\n", _MARKDOWN.sub("", text))
+    inline = list(_INLINE.finditer(text))
+    counted = [int(match[1]) for match in inline]
+    if len(counted) > 1 and counted == list(range(1, len(counted) + 1)):
+        text = blanked(text, (match.span() for match in inline))
     return text.strip()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from sentinel_sql.decision.sentence.contents import Contents, folded
 from sentinel_sql.decision.sentence.numbers import blanked
@@ -165,7 +164,9 @@ class Named:
     def _in_lists(self) -> Iterator[str]:
         """Yield the unknown members of lists of which some members are of the result."""
         for sentence in _SENTENCE.split(self.words):
-            segments = _SEGMENT.split(_ANSWER.split(sentence)[-1] if _lists(sentence) else sentence)
+            # A list of one line stands behind its colon or verb; of lines, each is a member.
+            listed = sentence if "\n" in sentence else _ANSWER.split(sentence, maxsplit=1)[-1]
+            segments = _SEGMENT.split(listed)
             named = [self._names(segment) for segment in segments]
             if len(segments) < 2 or not any(named):
                 continue
@@ -180,11 +181,14 @@ class Named:
         stated = re.findall(r"[\w'’-]+", self.words)
         stems = {stem(word) for word in stated}
         following: dict[str, set[str]] = {}
-        for before, word in pairwise(asked):
+        for before, word, after in _threes(asked):
             if stem(word) not in stems and stem(word) not in COMMON_STEMS:
-                following.setdefault(stem(before), set()).add(word)
-        for before, word in pairwise(stated):
-            if stem(before) in following and len(word) > 2 and not self._is_known(word):
+                following.setdefault(stem(before), set()).add(stem(after))
+        for before, word, after in _threes(stated):
+            if stem(before) not in following or len(word) < 3 or self._is_known(word):
+                continue
+            # "arterial pressure" for "blood pressure" is another word for one thing.
+            if stem(after) in COMMON_STEMS or stem(after) not in following[stem(before)] - {""}:
                 yield word
 
     def in_another_row(self, held_in: dict[str, set[str]]) -> Iterator[str]:
@@ -248,8 +252,10 @@ class Named:
         return self.text
 
 
-def _lists(sentence: str) -> bool:
-    return _ANSWER.search(sentence) is not None
+def _threes(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each word but the first between its neighbours; behind the last one stands nothing."""
+    for place in range(1, len(words)):
+        yield words[place - 1], words[place], words[place + 1] if place + 1 < len(words) else ""
 
 
 def _mentions(inside: str, cell: str) -> bool:

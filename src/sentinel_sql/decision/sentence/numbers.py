@@ -87,7 +87,7 @@ _PLAIN = re.compile(
 )
 _BODY = r"\d{1,3}(?:[,.'’\u00a0\u202f\u2009 ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?|\.\d+"
 _DIGITS = re.compile(
-    rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?<![\d)])[-−+])?(?P<body>{_BODY})(?P<exp>[eE][+-]?\d+)?"
+    rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?<![\d)])[-−+])?(?:[$€£¥]\s?)?(?P<body>{_BODY})(?P<exp>[eE][+-]?\d+)?"
     r"(?:(?P<ordinal>st|nd|rd|th)(?![A-Za-z])"
     r"|\s?(?P<percent>%|per\s?cent\b|percent\b|percentage\b|pct\b)"
     r"|\s?(?P<scale>thousands?|millions?|billions?|trillion|[kKMB]|mn|bn|tn)(?![A-Za-z])"
@@ -99,12 +99,12 @@ _WORD = re.compile(r"[\w%]+(?:['’]\w+)?")
 _HEDGE_WORDS: tuple[tuple[Bound, str], ...] = (
     (
         "above",
-        r"\b(?:no|not)\s+(?:fewer|less)\s+than|\bmore\s+than|\bgreater\s+than|\bover"
+        r"\b(?:no|not)\s+(?:fewer|less)\s+than|(?<!\bno\s)(?<!\bnot\s)\bmore\s+than|\bgreater\s+than|\bover"
         r"|\babove|\bat\s+least|\bexceed(?:s|ing|ed)?|\bupwards\s+of|\bminimum\s+of|[>≥]=?",
     ),
     (
         "below",
-        r"\b(?:no|not)\s+more\s+than|\bfewer\s+than|\bless\s+than|\bunder|\bbelow"
+        r"\b(?:no|not)\s+more\s+than|(?<!\bno\s)(?<!\bnot\s)\b(?:fewer|less)\s+than|\bunder|\bbelow"
         r"|\bat\s+most|\bup\s+to|\bmaximum\s+of|[<≤]=?",
     ),
     (
@@ -217,7 +217,7 @@ def _digits(text: str) -> Iterator[Number]:
         yield Number(
             start=match.start(),
             end=end,
-            shown=text[match.start() : end].strip(),
+            shown=text[match.start("sign" if match["sign"] else "body") : end].strip(),
             readings=readings,
             bound="above" if match["more"] else bound,
             percent=match["percent"] is not None,

@@ -15,19 +15,21 @@ _TOTAL = re.compile(r"\b(?:total|altogether|in all|sum|combined|overall|together
 _OF_ALL = re.compile(r"\b(?:out\s+)?of(?:\s+(?:the|all|these|those))?\W*$", re.I)
 _MEAN = re.compile(r"\b(?:average|averages|averaged|mean)\b", re.I)
 _DIFFERENCE = re.compile(
-    r"\b(?:more|less|fewer|higher|lower|difference|differs?|gap|increase[ds]?|decrease[ds]?|rose"
+    r"\b(?:loss|lost|gain(?:ed)?|saved|outnumber\w*|exceed\w*|ahead|behind|margin|points?|more|less|fewer|higher|lower|difference|differs?|gap|increase[ds]?|decrease[ds]?|rose"
     r"|fell|grew|drop(?:ped)?|change[ds]?|later|earlier|longer|shorter|older|younger|apart)\b",
     re.I,
 )
 _TIMES = re.compile(r"\b(?:times|fold|twice|double)\b", re.I)
 _FALL = re.compile(
     r"\b(?:decrease[ds]?|decline[ds]?|drop(?:ped|s)?|fell|falls?|lower|loss|lost|less|down|fewer"
-    r"|below|minus|negative|reduc\w+|before|ago)\b",
+    r"|below|minus|negative|overdrawn|deficit|debt|owe[ds]?|short|reduc\w+|before|ago)\b",
     re.I,
 )
 _OTHERS = ("more", "others", "other", "additional", "remaining", "further", "rest")
+_YEAR = re.compile(r"[12]\d{3}")
 _JUST = re.compile(r"\b(?:just|only|exactly|is|was)\s+$", re.I)
 _HUNDRED = Decimal(100)
+_SCALES = frozenset({Decimal(5), Decimal(10), Decimal(100)})
 _DAY = 86_400
 _MOST_DATES = 20
 """Dates between which spans are reckoned, ours."""
@@ -91,11 +93,9 @@ def combined_units_held(
 def _direct(number: Number, contents: Contents) -> bool:
     """Compare with the cells themselves; a share also with its hundredth."""
     for low, high in _ranges(number):
-        if number.fraction or number.percent:
-            if contents.holds(low / _HUNDRED, high / _HUNDRED):
-                return True
-            if number.fraction:
-                continue
+        share = number.fraction or number.percent
+        if share and contents.holds(low / _HUNDRED, high / _HUNDRED):
+            return True
         if contents.holds(low, high):
             return True
     return False
@@ -191,8 +191,10 @@ def _derived(number: Number, contents: Contents, text: str) -> Iterator[Decimal]
             if len(column) > 1 and total:
                 yield from (value * _HUNDRED / total for value in column)
     pairs = list(combinations(cells, 2)) if len(cells) <= 20 else []
-    if changes and not number.percent:
+    if changes:
         yield from (abs(one - two) for one, two in pairs)
+        if number.percent:
+            yield from (abs(one - two) * _HUNDRED for one, two in pairs)
     if _TIMES.search(near) or number.percent:
         scale = _HUNDRED if number.percent else Decimal(1)
         for one, two in pairs:
@@ -216,6 +218,8 @@ def accounted(number: Number, *, text: str, question: str, asked: set[Decimal]) 
     """
     if words_before(text, number.start, 1) == "per":
         return True
+    if text[max(0, number.start - 1) : number.start] == "/" and number.readings[0][0] in _SCALES:
+        return True  # a rating of 9.3/10
     if not any(value in asked for value, _ in number.readings):
         return False
     before = words_before(text, number.start, 2).split()
@@ -223,6 +227,8 @@ def accounted(number: Number, *, text: str, question: str, asked: set[Decimal]) 
         return True
     if number.bound in ("above", "below"):
         return True
+    if before and before[-1] not in _STATES and _YEAR.fullmatch(number.shown):
+        return before[-2:] not in _CLAIMS  # "the 2009 race"
     after = words_after(text, number.end, 1)
     # The same word stands beside it in the question: "top 10", "65 years".
     shown = re.escape(number.shown.strip(".,"))

@@ -44,9 +44,9 @@ department insurance status ordering appear appears appeared ones certain variou
 starting begin began begins end start started starts until till ran run here's that's amongst
 customer customers product products sale sales sold revenue price prices cost costs employee
 employees company companies city cities country countries book books author authors movie movies
-born died took taken positive negative normal abnormal placed mmhg meq mmol mcg iu ml dl mg kg
-score scored level levels song songs student students school schools team teams player players
-game games
+born died took taken county state street avenue road university positive negative normal abnormal
+placed mmhg meq mmol mcg iu ml dl mg kg score scored level levels song songs student students
+school schools team teams player players game games
 """
 
 COMMON = frozenset(_COMMON.split())
