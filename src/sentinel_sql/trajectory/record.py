@@ -17,6 +17,9 @@ FORMAT: Final = "sentinel-trajectory/1"
 
 Action = Literal["sql", "final_sql", "final_null", "invalid"]
 ObservationKind = Literal["rows", "empty", "error", "refused", "reminder", "none"]
+StepNote = Literal["cut-by-length", "cut-by-filter", "cut-by-fault", "telemetry-unread"]
+"""What was wrong with a model's reply: it was cut, or its log-probabilities can't be."""
+
 OutcomeKind = Literal["answered", "abstained", "cap"]
 
 
@@ -136,7 +139,10 @@ class Seconds(Record):
 
 
 class Step(Record):
-    """One turn of the agent. `index` counts from 1; `best_so_far` is an optional extra query."""
+    """One turn of the agent. `index` counts from 1; `best_so_far` is an optional extra query.
+
+    A reply that was cut is no action: its step is `invalid`, and `notes` says by what it was cut.
+    """
 
     index: Annotated[int, Field(ge=1)]
     thought: str | None = None
@@ -148,6 +154,8 @@ class Step(Record):
     telemetry: Telemetry | None = None
     seconds: Seconds | None = None
     reply: str | None = None
+    # Written only where there are any, so that other steps keep their bytes.
+    notes: Annotated[tuple[StepNote, ...], Field(exclude_if=lambda notes: not notes)] = ()
 
     @property
     def executed(self) -> bool:

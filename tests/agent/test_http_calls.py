@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from sentinel_sql.agent.connections import LATE, Connections
+from sentinel_sql.agent.http_calls import LATE, HttpCalls
 from sentinel_sql.errors import EndpointError
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -73,8 +73,8 @@ def no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def connections(url: str, **headers: str) -> closing[Connections]:
-    return closing(Connections(url, headers))
+def connections(url: str, **headers: str) -> closing[HttpCalls]:
+    return closing(HttpCalls(url, headers))
 
 
 def test_one_connection_serves_one_call_after_the_other() -> None:
@@ -171,4 +171,4 @@ def test_name_and_password_of_the_address_are_sent_and_not_shown() -> None:
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(EndpointError, match="no base URL"):
-        Connections(url, {})
+        HttpCalls(url, {})
