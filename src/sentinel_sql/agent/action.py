@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from sentinel_sql.agent.sql_text import QueryReader, looks_like_sql
-from sentinel_sql.agent.template_tokens import TOKEN, TOKEN_PATTERN, strip_template
+from sentinel_sql.agent.template_tokens import MARKER, MARKER_PATTERN, strip_template
 from sentinel_sql.trajectory.record import Action as ActionKind
 
 
@@ -30,8 +30,8 @@ class Action:
 
 # Markdown that small models put around a tag: bullets, headings, quotes, bold, numbers, fences.
 _BEFORE = (
-    r"^(?:[ \t>*_#\-`]|"
-    + TOKEN_PATTERN
+    r"^(?:[ \t>*_#\-`]|<(?:s|eos|bos|pad|unk|eod|sep)>|"
+    + MARKER_PATTERN
     + r")*+(?:\d++[.)][ \t]*+)?(?:STEP[ \t]*+\d++[ \t:.\-]*+)?[*_`]*+"
     r"(?:ACTION[ \t]*+:[ \t]*+)?"
 )
@@ -55,8 +55,8 @@ _INLINE = re.compile(
     re.MULTILINE,
 )
 _NULL = re.compile(
-    rf"""(?:["'`*_(<\s]|{TOKEN_PATTERN})*+(?:null|none|nil|n/a)\b["'`*_)>.;!]*+[ \t]*+"""
-    rf"""(?:$|{TOKEN_PATTERN}|\n|[(,:–—-]|because\b|since\b|as\b)""",
+    rf"""(?:["'`*_(<\s]|{MARKER_PATTERN})*+(?:null|none|nil|n/a)\b["'`*_)>.;!]*+[ \t]*+"""
+    rf"""(?:$|{MARKER_PATTERN}|\n|[(,:–—-]|because\b|since\b|as\b)""",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^[ \t]*```[ \t]*\w*[ \t]*$", re.MULTILINE)
@@ -140,7 +140,7 @@ def _untagged(text: str, best: str | None, queries: QueryReader) -> Action:
 def _tidy(parts: list[str]) -> str | None:
     """Join the thought's pieces without tags, fences and markdown around them."""
     kept = (
-        _FENCE.sub("", TOKEN.sub("", _TAG.sub("", part))).strip().strip("*`").strip()
+        _FENCE.sub("", MARKER.sub("", _TAG.sub("", part))).strip().strip("*`").strip()
         for part in parts
     )
     return "\n".join(part for part in kept if part) or None

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypedDict
 
-
 CutBy = Literal["length", "filter", "fault"]
 """What ended a reply before its end: its cap, a content filter, or a fault of the server."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sentinel_sql.agent.template_tokens import TOKEN, TOKEN_PATTERN
+from sentinel_sql.agent.template_tokens import MARKER, MARKER_PATTERN
 
 UNCLOSED_STRINGS = 8
 """Queries of a reply that may hold a string without end before quotes are trusted no more; ours,
@@ -17,7 +17,7 @@ _STATEMENT = re.compile(
 )
 _BLANKS = re.compile(r"(?:\s|\(|--[^\n]*+(?:\n|\Z))*+")
 _OPENING = re.compile(
-    rf"(?:\s|{TOKEN_PATTERN})*+(?P<fence>```[ \t]*+\w*+[ \t]*+\n?)?(?:\s|{TOKEN_PATTERN})*+"
+    rf"(?:\s|{MARKER_PATTERN})*+(?P<fence>```[ \t]*+\w*+[ \t]*+\n?)?(?:\s|{MARKER_PATTERN})*+"
     r"(?:`(?!`))?"
 )
 
@@ -42,6 +42,7 @@ _SENTENCE_END = re.compile(r"[\w)'\"`*][.!?:][*`)]*\s*\Z")
 _PROSE_START = re.compile(r"[A-Z][a-z']+ [a-z]")
 # All that the scanner must look at; what stands between is copied as it is.
 _SPECIAL = re.compile(r"['\"‘’“”;`\n()/<\[-]")
+_SPACE = re.compile(r"[ \t\n]*+")
 _TYPOGRAPHIC = {"‘": "'", "’": "'", "“": '"', "”": '"'}
 _CLOSES = {"‘": "’‘'", "’": "’‘'", "“": '”“"', "”": '”“"'}
 
@@ -139,23 +140,24 @@ class QueryReader:
             elif text.startswith("--", at):
                 end = text.find("\n", at)
                 end = len(text) if end < 0 else end
-                token = TOKEN.search(text, at, end)
+                token = MARKER.search(text, at, end)
                 out.append(text[at : token.start() if token else end])
                 if token:
                     return "".join(out), token.end()
                 at = end
             elif text.startswith("/*", at) and at + 2 <= self._last_comment_end:
                 end = text.find("*/", at + 2) + 2
-                out.append(TOKEN.sub("", text[at:end]))
+                out.append(MARKER.sub("", text[at:end]))
                 at = end
             elif char == ";":
                 return "".join(out), at + 1
             elif text.startswith("```", at):
                 return "".join(out), at + 3
-            elif char in "<[" and (token := TOKEN.match(text, at)):
+            elif char in "<[" and (token := MARKER.match(text, at)):
                 return "".join(out), token.end()
             elif char == "\n":
-                following = _end_of_blanks(text, at)
+                blanks = _SPACE.match(text, at)
+                following = blanks.end() if blanks else at + 1
                 if self._ends_at_line(following, out, fenced=fenced, depth=depth):
                     return "".join(out), at
                 out.append(text[at:following])
@@ -182,12 +184,6 @@ class QueryReader:
             return True
         before = "".join(out[-9:]).rstrip()[-20:]
         return not (depth > 0 or _GOES_ON.match(line) or _EXPECTS.search(before))
-
-
-def _end_of_blanks(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\n":
-        at += 1
-    return at
 
 
 def _string_end(text: str, at: int) -> int:

@@ -1,19 +1,19 @@
-"""Tokens of chat templates that servers leave in a reply, and the thinking that stands before it."""
+"""Tokens of chat templates that servers leave in a reply, and the thinking before the answer."""
 
 from __future__ import annotations
 
 import re
 
 # The last alternatives are plain words in angle brackets, which could compare columns in a query.
-TOKEN_PATTERN = (
+MARKER_PATTERN = (
     r"(?:<[|｜][^\s|｜<>]{1,60}[|｜]>|</s>|</?think(?:ing)?>|\[/?(?:INST|THINK)\]|<</?SYS>>"
     r"|<(?:start|end)_of_(?:turn|utterance|text)>|</?tool_call>|<[|｜]\w{0,40}[|｜]?\Z"
     r"|<(?:s|eos|bos|pad|unk|eod|sep)>(?![ \t]*[\w'\"(]))"
 )
-TOKEN = re.compile(TOKEN_PATTERN)
+MARKER = re.compile(MARKER_PATTERN)
 
 _LEAD = re.compile(
-    r"(?:\s|<(?:s|bos|pad)>|" + TOKEN_PATTERN + r"|(?<=[>\]])(?:assistant|model|final)\b[ \t]*+:?+"
+    r"(?:\s|<(?:s|bos|pad)>|" + MARKER_PATTERN + r"|(?<=[>\]])(?:assistant|model|final)\b[ \t]*+:?+"
     r"(?=\s|<))*+"
 )
 _THINK = re.compile(
