@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
@@ -108,7 +109,11 @@ class HttpCalls:
     def __init__(self, base_url: str, headers: Mapping[str, str]) -> None:
         address = _address(base_url)
         self.url = shown_url(base_url)
-        self._address = address
+        self._prefix = address.path.rstrip("/")
+        # Parsing an address costs as much as the rest of a call in httpx.
+        self._url = lru_cache(
+            lambda path: address.copy_with(path=f"{self._prefix}/{path}", userinfo=b"")
+        )
         auth = (address.username, address.password) if address.userinfo else None
         self._hidden = _QueryFilter(address.host)
         # httpx logs whole addresses, and the query may hold a key.
@@ -166,12 +171,9 @@ class HttpCalls:
 
     async def _ask(self, method: str, path: str, data: bytes | None, seconds: float) -> Answer:
         started = time.monotonic()
-        url = self._address.copy_with(
-            path=f"{self._address.path.rstrip('/')}/{path}", username=None, password=None
-        )
         try:
             async with asyncio.timeout(seconds):
-                response = await self._client.request(method, url, content=data)
+                response = await self._client.request(method, self._url(path), content=data)
         except httpx.ConnectTimeout:
             return Answer(status=None, fault="no answer to the connection")
         except TimeoutError:
