@@ -204,6 +204,7 @@ class Proxy(socketserver.ThreadingTCPServer):
 
 class ProxyHandler(socketserver.StreamRequestHandler):
     server: Proxy
+    rbufsize = 0  # what follows the head is for the other side
 
     def handle(self) -> None:
         head = b""
@@ -376,12 +377,13 @@ def test_a_redirect_is_an_answer_and_the_key_goes_nowhere_else() -> None:
 
 
 def test_threads_share_the_pool() -> None:
-    with ScriptedEndpoint(["x"], latency=0.05) as endpoint, connections(endpoint.url) as to:
-        with ThreadPoolExecutor(8) as pool:
-            body = b'{"messages": []}'
-            answers = list(
-                pool.map(lambda _: to.ask("POST", "chat/completions", body, 9), range(40))
-            )
+    body = b'{"messages": []}'
+    with (
+        ScriptedEndpoint(["x"], latency=0.05) as endpoint,
+        connections(endpoint.url) as to,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        answers = list(pool.map(lambda _: to.ask("POST", "chat/completions", body, 9), range(40)))
     assert [answer.status for answer in answers] == [200] * 40
 
 
