@@ -2,6 +2,8 @@
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
+# Each worker takes up to a gigabyte.
+ALL_CORES := -n logical --maxprocesses 8 --dist worksteal
 
 .PHONY: help setup demo test test-slow search mutants check format lint types contracts bench docs release clean
 
@@ -34,7 +36,7 @@ test: setup  ## everything that must be green: format, lint, types, contracts, t
 # Measuring coverage doubles the time, so that CI alone does it.
 .PHONY: suite
 suite: setup
-	$(BIN)/python -m pytest -q -n auto --dist worksteal $(if $(CI),--cov --cov-report=term)
+	$(BIN)/python -m pytest -q $(ALL_CORES) $(if $(CI),--cov --cov-report=term)
 
 check: setup format-check lint types contracts
 
@@ -56,10 +58,10 @@ contracts: setup  ## who may import whom
 	$(BIN)/lint-imports
 
 test-slow: setup  ## the checks that take minutes
-	$(BIN)/python -m pytest -q -n auto -m slow
+	$(BIN)/python -m pytest -q -m slow
 
 search: setup  ## let hypothesis draw new cases, more of them
-	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q -n auto --dist worksteal
+	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q $(ALL_CORES)
 
 mutants: setup  ## change the code in 80 small ways, and see which of them the tests notice
 	$(BIN)/python tools/mutants.py build/mutants.jsonl
