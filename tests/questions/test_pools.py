@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -191,3 +192,33 @@ def test_the_real_questions_fall_into_small_groups_and_even_pools(shared_data: P
             own.setdefault(question.template, set()).add(pools.pool_of(question.id))
     assert len(own) == 134
     assert all(len(found) == 1 for found in own.values())
+
+
+@given(mixed, mixed, st.integers(0, 99), st.integers(0, 99))
+@settings(max_examples=60)
+def test_known_templates_keep_their_pool_and_new_ones_are_dealt(
+    old: list[Question], new: list[Question], seed: int, other: int
+) -> None:
+    known = make_pools(old, seed=seed)
+    made = make_pools(new, seed=other, like=known)
+    assert set(made.templates) == {question.id for question in new}
+    for question in new:
+        template = made.template_of(question.id)
+        if template in known.pools:
+            assert made.pools[template] == known.pools[template]
+
+
+def test_a_template_is_known_by_its_masked_query_when_its_name_has_changed() -> None:
+    old = many([3, 3, 3, 3])
+    known = make_pools(old, seed=1)
+    renamed = [replace(question, template=f"Z {question.gold_sql[:9]}") for question in old]
+    made = make_pools(renamed, seed=7, like=known)
+    assert all(made.pool_of(question.id) == known.pool_of(question.id) for question in old)
+
+
+def test_a_template_that_joins_two_pools_is_refused_by_name() -> None:
+    old = many([2, 2, 2, 2, 2, 2])
+    known = make_pools(old, seed=1)
+    joined = [replace(question, template="all alike") for question in old]
+    with pytest.raises(PoolsError, match="'all alike' joins questions of the"):
+        make_pools([*joined, *many([1, 1], answerable=False)], seed=1, like=known)

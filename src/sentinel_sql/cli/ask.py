@@ -28,6 +28,7 @@ from sentinel_sql.cli.agents import (
 )
 from sentinel_sql.cli.demo import FOLDER
 from sentinel_sql.cli.output import AsJson, emit, say, terminal
+from sentinel_sql.cli.settings import named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,6 +58,7 @@ class OnUnavailable(StrEnum):
 
 
 def ask(
+    context: typer.Context,
     question: Annotated[
         str | None,
         typer.Argument(metavar="QUESTION", help="In words; with --recorded, a question's id."),
@@ -119,7 +121,7 @@ def ask(
 
     console = None if as_json else terminal()
     if recorded:
-        if database is not None or monitor is not None:
+        if named(context, "database") or named(context, "monitor"):
             raise InputError("--recorded replays runs over the hospital: leave out your own parts")
         with Recorded.open(_demo(folder), stakes=stakes, early_stop=early_stop) as known:
             _say_rules(known.guard, console)

@@ -13,6 +13,7 @@ import typer
 
 from sentinel_sql.cli.options import Clock
 from sentinel_sql.cli.output import AsJson, emit
+from sentinel_sql.cli.settings import FILE, Settings
 from sentinel_sql.errors import SentinelError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Finding:
 
 
 def doctor(
+    context: typer.Context,
     database: Annotated[
         Path | None, typer.Option(metavar="DB", help="Also try this SQLite database.")
     ] = None,
@@ -57,7 +59,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check this installation, and a database, a bundle or an endpoint if you name one."""
-    findings = [_python(), _sqlite(), *_libraries(), *_extras()]
+    findings = [_python(), _sqlite(), *_libraries(), *_extras(), _settings(context.obj)]
     if database is not None:
         findings.append(_database(database, clock))
     if monitor is not None:
@@ -79,6 +81,18 @@ def _sqlite() -> Finding:
     import sqlite3
 
     return Finding(name="sqlite", standing="ok", detail=sqlite3.sqlite_version)
+
+
+def _settings(settings: Settings) -> Finding:
+    """Name each setting with where it comes from; never its value, which may hold a key."""
+    if not settings.values:
+        return Finding(name="settings", standing="absent", detail=f"no {FILE} in this folder")
+    said = [
+        name if source == "file" else f"{name} ({source})"
+        for name, source in settings.sources.items()
+    ]
+    where = "the environment" if settings.file is None else settings.file
+    return Finding(name="settings", standing="ok", detail=f"{where}: {', '.join(said)}")
 
 
 def _libraries() -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +30,7 @@ from sentinel_sql.cli import (
     show,
 )
 from sentinel_sql.cli.output import shown
+from sentinel_sql.cli.settings import read_settings
 from sentinel_sql.errors import SentinelError
 
 EXIT_CODES = (
@@ -81,12 +83,26 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[
+    context: typer.Context,
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="SENTINEL_SETTINGS",
+            help="Defaults of the options.  [sentinel.toml, where there is one]",
+        ),
+    ] = None,
+    _version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Knows when a data agent should not be believed."""
+    if {"-h", "--help"} & set(sys.argv):
+        return  # help needs no settings, and must not fail for them
+    read = read_settings(settings)
+    context.obj = read
+    context.default_map = read.defaults(context.command)
 
 
 def run() -> None:

@@ -68,13 +68,24 @@ def pools(
     questions: QuestionFiles,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the manifest is written.")],
     seed: Annotated[int, typer.Option(help="Another seed gives another split.")] = 42,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Earlier pools: each template that they know keeps its pool, new ones are dealt.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Split questions into train, calibration and held-out pools that share no template."""
-    from sentinel_sql.questions.pools import make_pools
+    from sentinel_sql.questions.pools import Pools, make_pools
     from sentinel_sql.questions.read import read_questions
 
-    made = make_pools(read_questions(questions), seed=seed)
+    known = None if like is None else Pools.read(like)
+    made = make_pools(read_questions(questions), seed=seed, like=known)
     made.write(out)
     document = made.summary()
+    if known is not None:
+        kept = len(made.pools.keys() & known.pools.keys())
+        document |= {"templates kept": kept, "templates new": len(made.pools) - kept}
     emit(document, as_json=as_json, tables=lambda: [facts("Pools", document)])

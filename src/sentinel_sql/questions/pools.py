@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from typing import Any, Literal, Self, get_args
 
 from sentinel_sql.errors import PoolsError
 from sentinel_sql.questions.record import Question, question_id_of
+from sentinel_sql.questions.templates import template_of as template_of_one
 from sentinel_sql.questions.templates import templates_of
 from sentinel_sql.storage.whole_file import write_whole
 
@@ -172,6 +173,7 @@ def make_pools(
     *,
     seed: int,
     fractions: Mapping[PoolName, float] = FRACTIONS,
+    like: Pools | None = None,
 ) -> Pools:
     """Split questions into three pools by template.
 
@@ -184,9 +186,12 @@ def make_pools(
         questions: with distinct ids.
         seed: any integer; the same seed gives the same pools.
         fractions: of each pool, > 0, summing to 1.
+        like: earlier pools. Each template that they know keeps its pool there, so that no
+            training template becomes a held-out one; only new templates are dealt.
 
     Raises:
-        PoolsError: the fractions don't fit, or there are fewer than three templates.
+        PoolsError: the fractions don't fit, there are fewer than three templates, or a template
+            joins two that were in different pools of `like`.
     """
     if (
         set(fractions) != set(POOLS)
@@ -209,6 +214,10 @@ def make_pools(
     totals = Counter(question.answerable for question in questions)
     filled: dict[PoolName, Counter[bool]] = {pool: Counter() for pool in POOLS}
     dealt: dict[str, PoolName] = {}
+    if like is not None:
+        dealt = _kept(questions, template_of, like)
+        for template, pool in dealt.items():
+            filled[pool].update(sizes[template])
 
     def fullness(pool: PoolName, template: str) -> tuple[float, str]:
         # Half of the template counts as in already: what rounds a seat to the nearer pool.
@@ -221,11 +230,34 @@ def make_pools(
     def turn(template: str) -> tuple[int, str]:
         return (-sizes[template].total().bit_length(), _shuffled(seed, template))
 
-    for template in sorted(sizes, key=turn):
+    for template in sorted(sizes.keys() - dealt.keys(), key=turn):
         pool = min(POOLS, key=lambda name: fullness(name, template))
         dealt[template] = pool
         filled[pool].update(sizes[template])
     return Pools(seed=seed, fractions=dict(fractions), pools=dealt, templates=template_of)
+
+
+def _kept(
+    questions: Sequence[Question], template_of: Mapping[str, str], like: Pools
+) -> dict[str, PoolName]:
+    """Return the pool of each template that earlier pools know, by any of its names.
+
+    A template's name may change as questions are added: it is the first of its masked queries or
+    wordings. Each of them is looked up.
+    """
+    kept: dict[str, PoolName] = {}
+    for question in questions:
+        template = template_of[question.id]
+        unnamed = replace(question, template=None)
+        for name in {template, template_of_one(question), template_of_one(unnamed)}:
+            pool = like.pools.get(name)
+            if pool is not None and kept.setdefault(template, pool) != pool:
+                raise PoolsError(
+                    f"the template {_shown(template)} joins questions of the {kept[template]} and "
+                    f"the {pool} pool of the earlier manifest: give them templates of their own, "
+                    "or make the pools without it"
+                )
+    return kept
 
 
 def _shuffled(seed: int, *parts: str) -> str:
