@@ -1,16 +1,19 @@
 """A made-up hospital ward for the examples: a database, questions, and a model that errs.
 
-Run `python examples/ward.py FOLDER` to write `ward.sqlite`, `questions.csv` and a copy of this file.
+    python examples/ward.py FOLDER    writes ward.sqlite, questions.csv and a copy of this file
+    python ward.py --serve            serves the model as an OpenAI-compatible endpoint
 """
 
 from __future__ import annotations
 
 import csv
 import random
+import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +104,26 @@ def model(question: str, results: Sequence[Sequence[Any]]) -> Turn:
     return Turn("this is what was asked", gold.format(drug=spelled), final=True)
 
 
+def chat(messages: Sequence[Mapping[str, str]]) -> str:
+    """Answer a chat of `ReactAgent` with what the model says, in the form that the agent reads."""
+    asked = max(at for at, said in enumerate(messages) if said["content"].startswith("QUESTION:"))
+    shown = [said["content"] for said in messages[asked + 1 :] if said["role"] == "user"]
+    cells = [re.search(r"\[\['([^']*)'", text) for text in shown]
+    turn = model(messages[asked]["content"], [[[cell[1]]] for cell in cells if cell])
+    if turn.sql is None:
+        return f"THOUGHT: {turn.thought}\nFINAL: null"
+    return f"THOUGHT: {turn.thought}\n{'FINAL_SQL' if turn.final else 'SQL'}: {turn.sql}"
+
+
+def serve() -> None:
+    """Serve the model until Ctrl-C."""
+    from sentinel_sql.testing import ScriptedEndpoint
+
+    with ScriptedEndpoint(chat) as endpoint:
+        print(f"the model is at {endpoint.url}; Ctrl-C ends it")
+        threading.Event().wait()
+
+
 def questions() -> list[dict[str, str]]:
     """Return the rows of `questions.csv`: 208 questions in 26 templates, 80 unanswerable."""
     asked = [(frame, sql) for frame, sql in ASKED.items()]
@@ -154,4 +177,7 @@ def write(folder: str | Path) -> Path:
 
 
 if __name__ == "__main__":
-    write(sys.argv[1] if len(sys.argv) > 1 else "ward")
+    if sys.argv[1:] == ["--serve"]:
+        serve()
+    else:
+        write(sys.argv[1] if len(sys.argv) > 1 else "ward")
