@@ -1,7 +1,7 @@
 """A made-up hospital ward for the examples: a database, questions, and a model that errs.
 
-    python examples/ward.py FOLDER    writes ward.sqlite, questions.csv and a copy of this file
-    python ward.py --serve            serves the model as an OpenAI-compatible endpoint
+python examples/ward.py FOLDER    writes ward.sqlite, questions.csv and a copy of this file
+python ward.py --serve            serves the model as an OpenAI-compatible endpoint
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ ASKED = {
     "on how many days was {name} given": f"SELECT COUNT(DISTINCT given_on) {GIVEN}",
     "how many women got {name}": f"SELECT COUNT(*) {OF_PATIENTS}) AND sex = 'f'",
     "how many men got {name}": f"SELECT COUNT(*) {OF_PATIENTS}) AND sex = 'm'",
-    "how old is the oldest patient with {name}": (
-        f"SELECT 2100 - MIN(birth_year) {OF_PATIENTS})"
-    ),
+    "how old is the oldest patient with {name}": (f"SELECT 2100 - MIN(birth_year) {OF_PATIENTS})"),
     "how old is the youngest patient with {name}": (
         f"SELECT 2100 - MAX(birth_year) {OF_PATIENTS})"
     ),

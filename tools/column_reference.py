@@ -21,8 +21,8 @@ from sentinel_sql.evaluation.studies.leakage import ControlRow, CopiesRow, Reade
 from sentinel_sql.evaluation.studies.seed_variance import SeedFigureRow, SeedRow
 from sentinel_sql.rivals.candidates import CandidateRow
 from sentinel_sql.rivals.comparison import RivalRow
-from sentinel_sql.rivals.payoffs import RivalPayoffRow
 from sentinel_sql.rivals.exhibits import RivalScoreRow
+from sentinel_sql.rivals.payoffs import RivalPayoffRow
 
 TABLES: Final[Mapping[str, Mapping[str, type]]] = MappingProxyType(
     {

@@ -1,6 +1,6 @@
 """The records of one run: `Trajectory`, its `Step`s, and the `Prefix` that a monitor may see.
 
-The stored form is `sentinel-trajectory/1`, one JSON object a line (docs/trajectory.md). Records
+The stored form is `sentinel-trajectory/1`, one JSON object a line (docs/reference/formats.md). Records
 never change; keys that this version doesn't know are kept and written back.
 """
 
@@ -79,7 +79,7 @@ class NearestValue(Record):
 
 
 class Probes(Record):
-    """What a few small queries told of an executed one beside its result (docs/collect.md).
+    """What a few small queries told of an executed one beside its result (docs/how-to/add-probes.md).
 
     The agent never sees them. `chain`: rows of the first table, then after each join; `nulls`:
     share of NULLs in each result column; None in either: not known. `lookups`: texts looked up
