@@ -1,7 +1,7 @@
 """A made-up hospital ward for the examples: a database, questions, and a model that errs.
 
-python examples/ward.py FOLDER    writes ward.sqlite, questions.csv and a copy of this file
-python ward.py --serve            serves the model as an OpenAI-compatible endpoint
+`python examples/ward.py FOLDER` writes ward.sqlite, questions.csv and a copy of this file;
+`python ward.py --serve` serves the model as an OpenAI-compatible endpoint.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,7 +102,7 @@ def model(question: str, results: Sequence[Sequence[Any]]) -> Turn:
     return Turn("this is what was asked", gold.format(drug=spelled), final=True)
 
 
-def chat(messages: Sequence[Mapping[str, str]]) -> str:
+def chat(messages: Sequence[Any]) -> str:
     """Answer a chat of `ReactAgent` with what the model says, in the form that the agent reads."""
     asked = max(at for at, said in enumerate(messages) if said["content"].startswith("QUESTION:"))
     shown = [said["content"] for said in messages[asked + 1 :] if said["role"] == "user"]
@@ -124,7 +124,7 @@ def serve() -> None:
 
 def questions() -> list[dict[str, str]]:
     """Return the rows of `questions.csv`: 208 questions in 26 templates, 80 unanswerable."""
-    asked = [(frame, sql) for frame, sql in ASKED.items()]
+    asked = list(ASKED.items())
     asked += [(frame, "") for frame in UNANSWERABLE]
     return [
         {

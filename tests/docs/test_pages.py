@@ -1,4 +1,4 @@
-"""Every page is of one of four kinds, what is generated is current, and internal links lead somewhere."""
+"""Every page is of one of four kinds, and every link leads somewhere."""
 
 from __future__ import annotations
 

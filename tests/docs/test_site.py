@@ -1,4 +1,4 @@
-"""The site builds strictly without a network, loads nothing from elsewhere, and has no dead link."""
+"""The site builds strictly and offline, loads nothing from elsewhere, and has no dead link."""
 
 from __future__ import annotations
 
