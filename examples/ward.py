@@ -123,7 +123,7 @@ def serve() -> None:
 
 
 def questions() -> list[dict[str, str]]:
-    """Return the rows of `questions.csv`: 208 questions in 26 templates, 80 unanswerable."""
+    """Return the rows of `questions.csv`: 208 questions of 26 kinds, 80 of them unanswerable."""
     asked = list(ASKED.items())
     asked += [(frame, "") for frame in UNANSWERABLE]
     return [
