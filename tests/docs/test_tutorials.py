@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from tutorial_page import ROOT, Printed, run_page, without_figures
 
-from tests.docs.tutorial_page import ROOT, Printed, run_page, without_figures
-
-sys.path.insert(0, str(ROOT / "examples"))
-import ward  # noqa: E402 (an example, found by its folder)
-
-from sentinel_sql.testing import ScriptedEndpoint  # noqa: E402
+import ward
+from sentinel_sql.testing import ScriptedEndpoint
 
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 ADDRESS = "http://127.0.0.1:8000/v1"
