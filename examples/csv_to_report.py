@@ -22,7 +22,7 @@ def main(folder: Path) -> Path:
         agent = sentinel.ReactAgent(model=model, database=db, prompt=prompt)
 
         questions = sentinel.read_questions(folder / "questions.csv")
-        pools = sentinel.make_pools(questions)
+        pools = sentinel.make_pools(questions, seed=42)
         sentinel.collect(questions, agent, db, store=folder / "runs")
         labels = sentinel.label_runs(folder / "runs", questions, db)
     monitor = sentinel.fit(folder / "runs", pools, labels)

@@ -65,7 +65,7 @@ def fit_monitor(folder: Path) -> Path:
             file.write(json.dumps(run) + "\n")
     sentinel.import_runs([logs], store=folder / "runs", model="my-agent")
     labels = sentinel.label_runs(folder / "runs", questions, folder / "ward.sqlite")
-    monitor = sentinel.fit(folder / "runs", sentinel.make_pools(questions), labels)
+    monitor = sentinel.fit(folder / "runs", sentinel.make_pools(questions, seed=42), labels)
     sentinel.save_monitor(monitor, folder / "monitor")
     return folder / "monitor"
 
