@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ def test_the_guard_of_the_readme_ends_every_run_with_a_decision(
     code = SNIPPET.replace('"monitor/"', repr(fitted.monitor)).replace(
         "how many patients got heparin in 2100?", frame.format(DRUGS[0])
     )
-    exec(compile(code, "README.md", "exec"), {"your_loop": agent})
+    whose = json.loads((Path(fitted.monitor) / "manifest.json").read_text())["agent"]
+    exec(compile(code, "README.md", "exec"), {"my_agent": agent, "AGENT": whose})
     decision = capsys.readouterr().out.split()[0]
     assert decision in {"refuse", "exit", "withhold", "deliver"}
