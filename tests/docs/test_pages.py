@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,12 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
 def test_the_readme_is_short() -> None:
     words = without_code((ROOT / "README.md").read_text(encoding="utf-8")).split()
     assert len(words) <= README_WORDS
+
+
+def test_the_citation_names_the_version_of_the_project() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
 
 
 def test_no_file_of_the_source_points_at_a_page_that_is_gone() -> None:
