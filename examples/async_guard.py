@@ -14,9 +14,9 @@ import sentinel_sql as sentinel
 from guard_any_agent import fit_monitor, my_agent
 
 QUESTIONS = (
-    "how many orders of heparin are there",
-    "how many orders of digoxin are there",
-    "what does aspirin cost",
+    "when was digoxin first given",
+    "how many wards used metoprolol",
+    "what does furosemide cost",
 )
 
 
