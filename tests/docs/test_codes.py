@@ -12,9 +12,10 @@ import pytest
 
 from sentinel_sql.decision.policy import SYSTEMS, Kind, Reason
 from sentinel_sql.decision.verdict import GuardReason
+from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.families.table import EVERY
 from sentinel_sql.monitor.features.ten_features import FEATURES
-from sentinel_sql.trajectory.formats import FORMATS
+from sentinel_sql.pipeline.import_runs import import_runs
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -75,5 +76,9 @@ def test_each_feature_and_family_is_in_the_reference() -> None:
     assert [name for name in (*FEATURES, *EVERY) if f"`{name}`" not in features] == []
 
 
-def test_each_form_of_logs_is_on_the_page_about_importing() -> None:
-    assert [name for name in FORMATS if f"`{name}`" not in page("how-to/import-logs.md")] == []
+def test_each_form_of_logs_is_on_the_page_about_importing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="choose of ") as refused:
+        import_runs([], store=tmp_path / "runs", format="unheard-of")
+    known = str(refused.value).partition("choose of ")[2]
+    names = re.findall(r"[a-z]+(?:-[a-z]+)*", known)
+    assert [name for name in names if f"`{name}`" not in page("how-to/import-logs.md")] == []
