@@ -1,7 +1,7 @@
 """The records of one run: `Trajectory`, its `Step`s, and the `Prefix` that a monitor may see.
 
-The stored form is `sentinel-trajectory/1`, one JSON object a line
-(docs/reference/formats.md). Records never change; keys that this version doesn't know are kept and written back.
+The stored form is `sentinel-trajectory/1`, one JSON object a line (docs/reference/formats.md).
+Records never change; keys that this version doesn't know are kept and written back.
 """
 
 from __future__ import annotations
@@ -84,9 +84,10 @@ class NearestValue(Record):
 class Probes(Record):
     """What a few small queries tell of an executed one beside its result.
 
-    docs/how-to/add-probes.md explains each. The agent never sees them. `chain`: rows of the first table, then after each join; `nulls`:
-    share of NULLs in each result column; None in either: not known. `lookups`: texts looked up
-    in their columns, None where the query couldn't be read; `nearest`: those that no row has.
+    docs/how-to/add-probes.md explains each. The agent never sees them. `chain`: rows of the
+    first table, then after each join; `nulls`: share of NULLs in each result column; None in
+    either: not known. `lookups`: texts looked up in their columns, None where the query
+    couldn't be read; `nearest`: those that no row has.
     """
 
     chain: tuple[Count | None, ...] = ()
