@@ -69,8 +69,13 @@ mutants: setup  ## change the code in 80 small ways, and see which of them the t
 bench: setup  ## the measured ratios, as JSON
 	$(BIN)/sentinel bench --json
 
-docs: setup  ## write the reference of the command from its own help
-	$(BIN)/python -m sentinel_sql.cli.reference > docs/cli.md
+# The theme prints a notice of its own end of life on every build; the variable turns it off.
+docs: setup  ## write the generated pages, build the site strictly and offline, check its links
+	$(BIN)/python -m sentinel_sql.cli.reference > docs/reference/command.md
+	$(BIN)/python tools/column_reference.py > docs/reference/columns.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	$(BIN)/python -m pytest -q tests/docs/test_pages.py tests/docs/test_site.py
+	@echo the site is in build/site/index.html
 
 release: setup  ## build wheel and sdist into dist/, and check both in a fresh environment
 	rm -rf dist

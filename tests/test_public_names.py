@@ -25,7 +25,17 @@ def test_importing_the_package_and_asking_for_help_loads_nothing_heavy() -> None
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
-    heavy = {"numpy", "sklearn", "scipy", "pydantic", "sqlglot", "openai", "httpx2", "sqlite3"}
+    heavy = {
+        "numpy",
+        "sklearn",
+        "scipy",
+        "pydantic",
+        "sqlglot",
+        "openai",
+        "httpx",
+        "httpx2",
+        "sqlite3",
+    }
     assert not heavy & set(loaded)
 
 
