@@ -220,7 +220,7 @@ def test_each_layer_alone_keeps_the_file_as_it_is(
     before = ward_file.read_bytes()
     with closing(
         sqlite_connection.Connection(
-            f"{writable}?mode=ro", clock=CLOCK, limits=Limits(), deadlines=Deadlines()
+            f"{writable}?mode=ro", clock=CLOCK, limits=Limits(), deadline=Deadlines()
         )
     ) as connection:
         if layer != "query_only":

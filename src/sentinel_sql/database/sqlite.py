@@ -215,12 +215,12 @@ class SqliteDatabase:
 
     def _connection(self) -> Connection:
         return Connection(
-            self._uri, clock=self._clock, limits=self._limits, deadlines=self._deadlines
+            self._uri, clock=self._clock, limits=self._limits, deadline=self._deadlines
         )
 
     def _give_back(self, runner: _Runner) -> None:
         with self._lock:
-            if not self._closed and runner.usable:
+            if not (self._closed or runner.closed):
                 self._idle.append(runner)
                 return
         runner.close()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from sentinel_sql.database.clock import CLOCK_FUNCTION, to_clock, with_clock
-from sentinel_sql.database.deadline import Deadlines
+from sentinel_sql.database.deadline import Deadline
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits, ResultKind
 from sentinel_sql.database.quoted_names import QuotedNames
 from sentinel_sql.database.safety import (
@@ -38,6 +38,10 @@ LONGEST_ERROR = 300
 
 HEAP_SHARE = 0.9
 """Share of a process's memory that SQLite may take; Python needs the rest to say what failed."""
+
+MAPPED = 1 << 30
+"""Bytes of the file that a worker reads in place instead of copying; they belong to the system's
+cache and not to the process. Should the file be cut meanwhile, the worker ends, not its parent."""
 
 PASSED_ON = 500_000
 """Bytes of rows that are passed on at once."""
@@ -75,12 +79,13 @@ class Connection:
         uri: of the file.
         clock: the database's own current time.
         limits: bounds of each execution. Memory is bounded only where the connection is `alone`.
-        deadlines: interrupt statements that run too long.
+        deadline: interrupts statements that run too long.
         alone: whether no other SQLite runs in this process, so that SQLite's limit on its heap
             may be set; sorting and temporary tables then stay in memory too.
     """
 
     usable = True
+    closed = False
 
     def __init__(
         self,
@@ -88,11 +93,11 @@ class Connection:
         *,
         clock: str,
         limits: Limits,
-        deadlines: Deadlines,
+        deadline: Deadline,
         alone: bool = False,
     ) -> None:
         self._limits = limits
-        self._deadlines = deadlines
+        self._deadline = deadline
         self._clock = clock
         self._gatekeeper = Gatekeeper()
         self.out_of_memory = False
@@ -105,6 +110,7 @@ class Connection:
 
     def close(self) -> None:
         """Close it."""
+        self.closed = True
         self._sqlite.close()
 
     def run(self, sql: str, started: float, pass_on: PassOn | None = None) -> ExecutionResult:
@@ -129,7 +135,7 @@ class Connection:
         names = QuotedNames(with_clock(statement, self._clock))
         self._gatekeeper.refusal = None
         try:
-            with self._deadlines.watching(self._sqlite, started + self._limits.seconds):
+            with self._deadline.watching(self._sqlite, started + self._limits.seconds):
                 try:
                     return self._fetch(names, started, pass_on)
                 except sqlite3.OperationalError as error:
@@ -188,6 +194,7 @@ class Connection:
         if alone:
             connection.execute(f"PRAGMA hard_heap_limit = {int(HEAP_SHARE * self._limits.memory)}")
             connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute(f"PRAGMA mmap_size = {MAPPED}")
         for view in _views_with_clock(connection, self._clock):
             connection.execute(view)
         connection.execute("PRAGMA query_only = ON")

@@ -22,13 +22,13 @@ def frame_of(message: list[Any]) -> bytes:
     return HEAD.pack(len(body)) + body
 
 
-def message_of(body: bytes | bytearray) -> list[Any]:
+def message_of(body: bytes) -> list[Any]:
     """Return the message of a frame's body.
 
     Raises:
         ValueError: the body isn't one.
     """
-    message = _DECODER.decode(body.decode("utf-8", "surrogatepass"))
+    message, _ = _DECODER.raw_decode(body.decode("utf-8", "surrogatepass"))
     if not isinstance(message, list):
         raise ValueError("a message is a list")
     return message

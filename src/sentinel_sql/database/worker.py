@@ -18,7 +18,7 @@ import time
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from sentinel_sql.database.deadline import Deadlines
+from sentinel_sql.database.deadline import StepDeadline
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
 from sentinel_sql.database.sqlite_connection import Connection, primary_code
 from sentinel_sql.database.wire import HEAD, frame_of, message_of
@@ -46,7 +46,9 @@ def main() -> None:
     limits = Limits(seconds=seconds, rows=rows, cell=cell, total=total, memory=memory)
     held_by = _hold_memory(limits.memory)
     try:
-        connection = Connection(uri, clock=clock, limits=limits, deadlines=Deadlines(), alone=True)
+        connection = Connection(
+            uri, clock=clock, limits=limits, deadline=StepDeadline(), alone=True
+        )
     except sqlite3.DatabaseError as error:
         _reply(replies, ["fault", primary_code(error), str(error)])
         return
@@ -91,7 +93,7 @@ def _fields(result: ExecutionResult) -> list[Any]:
 def _request(requests: BinaryIO) -> list[Any] | None:
     head = requests.read(HEAD.size)
     if len(head) < HEAD.size:
-        return None
+        return None  # the parent is done
     (length,) = HEAD.unpack(head)
     body = requests.read(length)
     return message_of(body) if len(body) == length else None

@@ -44,8 +44,9 @@ class WorkerProcess:
     def __init__(self, uri: str, *, clock: str, limits: Limits) -> None:
         self._limits = limits
         self._ready = False
+        self.closed = False
         self.memory_held_by = ""
-        self._received = bytearray()
+        self._received = b""
         self._process = _started()
         self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
         self._requests, self._replies = _ends(self._process)
@@ -59,10 +60,11 @@ class WorkerProcess:
     @property
     def usable(self) -> bool:
         """Whether it waits for a statement: an idle worker has nothing to say unless it ended."""
-        return self._finalizer.alive and (not self._ready or not self._readable.poll(0))
+        return not self.closed and (not self._ready or not self._readable.poll(0))
 
     def close(self) -> None:
         """End the process."""
+        self.closed = True
         self._finalizer()
 
     def make_ready(self) -> None:
@@ -162,30 +164,28 @@ class WorkerProcess:
         while left:
             try:
                 left = left[os.write(self._requests, left) :]
-            except BlockingIOError:
+            except BlockingIOError:  # the worker is stopped, or reads slowly
                 _wait(self._writable, until)
             except OSError as error:
                 raise _GoneError from error
 
     def _receive(self, until: float | None) -> list[Any]:
-        received = self._received
-        self._fill(HEAD.size, until)
-        (length,) = HEAD.unpack_from(received)
-        self._fill(HEAD.size + length, until)
-        body = received[HEAD.size : HEAD.size + length]
-        del received[: HEAD.size + length]
-        return message_of(body)
-
-    def _fill(self, size: int, until: float | None) -> None:
-        while len(self._received) < size:
-            _wait(self._readable, until)
-            try:
-                chunk = os.read(self._replies, _CHUNK)
-            except BlockingIOError:
+        parts, size = [self._received], len(self._received)
+        end = HEAD.size
+        while size < end or end == HEAD.size:
+            if size >= end:
+                parts = [b"".join(parts)]
+                end += HEAD.unpack_from(parts[0])[0]
                 continue
+            _wait(self._readable, until)
+            chunk = os.read(self._replies, _CHUNK)
             if not chunk:
                 raise _GoneError
-            self._received += chunk
+            parts.append(chunk)
+            size += len(chunk)
+        received = b"".join(parts)
+        self._received = received[end:]
+        return message_of(received[HEAD.size : end])
 
 
 class _GoneError(Exception):
