@@ -152,8 +152,11 @@ def test_what_fails_beside_an_evaluation_takes_no_figure_of_it_away(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    place = {"seeds": "seeds.seed_exhibits", "rivals": "rivals.score_rivals"}[part]
-    monkeypatch.setattr(f"sentinel_sql.pipeline.{place}", fail)
+    place = {
+        "seeds": "pipeline.vary_seed.seed_exhibits",
+        "rivals": "rivals.score_rivals.score_rivals",
+    }[part]
+    monkeypatch.setattr(f"sentinel_sql.{place}", fail)
     out = tmp_path / "kept"
     call = sentinel(*evaluate(fitted, "--pool", "calibration", *option, "--out", out))
     assert call.code == code
