@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.options import Clock, DatabasePath, Mode
+from sentinel_sql.cli.options import (
+    Clock,
+    DatabasePath,
+    MemoryMegabytes,
+    Mode,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, facts, progress
 
 if TYPE_CHECKING:
@@ -39,6 +48,10 @@ def check(
     database: DatabasePath,
     mode: Mode = "ehrsql-2024",
     clock: Clock = None,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Run every gold query and compare its answer with the one that the data set ships."""
@@ -47,7 +60,16 @@ def check(
     from sentinel_sql.questions.read import read_questions
 
     asked = read_questions(questions)
-    with SqliteDatabase.open(database, clock=clock) as opened, progress("gold queries") as advance:
+    with (
+        SqliteDatabase.open(
+            database,
+            clock=clock,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as opened,
+        progress("gold queries") as advance,
+    ):
         report = check_questions(asked, opened, mode, on_progress=advance)
     document = report.to_json()
     emit(document, as_json=as_json, tables=lambda: _checked(document))
