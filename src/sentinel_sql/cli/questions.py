@@ -12,7 +12,6 @@ from sentinel_sql.cli.options import (
     Clock,
     DatabasePath,
     MemoryMegabytes,
-    Mode,
     ResultMegabytes,
     ResultRows,
     Seconds,
@@ -46,7 +45,13 @@ QuestionFiles = Annotated[
 def check(
     questions: QuestionFiles,
     database: DatabasePath,
-    mode: Mode = "ehrsql-2024",
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            help="How two answers are compared: ehrsql-2024, ehrsql-v1 or sentinel-1.  [the data "
+            "set's own for EHRSQL over mimic_iv, mimic_iii and eicu, else sentinel-1]"
+        ),
+    ] = None,
     clock: Clock = None,
     seconds: Seconds = 30.0,
     result_rows: ResultRows = 10_000,
@@ -78,9 +83,13 @@ def check(
 def _checked(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from rich.text import Text
 
+    yield Text(document["summary"], style="bold")
     ids = ("mismatched_ids", "empty_gold_ids")
-    told: dict[str, object] = {name: it for name, it in document.items() if name != "error_ids"}
-    yield facts("Questions", told | {name: document[name] or None for name in ids})
+    apart = ("summary", "error_ids", "undetermined_ids")
+    counts: dict[str, object] = {name: it for name, it in document.items() if name not in apart}
+    yield facts("Questions", counts | {name: document[name] or None for name in ids})
+    for name, message in document["undetermined_ids"].items():
+        yield Text(f"question {name}: {message}", style="yellow", overflow="fold")
     for name, message in document["error_ids"].items():
         yield Text(f"question {name}: {message}", style="red", overflow="fold")
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from sentinel_sql.database.clock import CLOCK_FUNCTION
 from sentinel_sql.database.sql_tokens import Token, tokenize
+from sentinel_sql.schema import folded
 
 _FUNCTIONS: Mapping[str, str] = {
     "aggregates and windows": "avg count cume_dist dense_rank first_value group_concat lag "
@@ -120,7 +121,7 @@ class Gatekeeper:
 
     def allow(self, tables: Iterable[str]) -> None:
         """Let these tables be read too."""
-        self._readable |= {name.lower() for name in tables}
+        self._readable |= {folded(name) for name in tables}
 
     def __call__(
         self,
@@ -135,7 +136,7 @@ class Gatekeeper:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ:
             # With no column it only counts rows, and names common table expressions too
-            if not second or (first or "").lower() in self._readable:
+            if not second or folded(first or "") in self._readable:
                 return sqlite3.SQLITE_OK
             return self.refuse(f"table {first} may not be read")
         if action == sqlite3.SQLITE_FUNCTION:

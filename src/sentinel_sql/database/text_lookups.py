@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from sqlglot import exp
 
 from sentinel_sql.database.query_sources import QuerySources
+from sentinel_sql.schema import folded
 
 LONGEST_TEXT = 200
 """Characters of a literal or a stored value that are compared; ours: names are shorter."""
@@ -41,7 +42,7 @@ def text_lookups(query: exp.Expr, sources: QuerySources) -> Iterator[TextLookup]
             origin = sources.origin(column)
             if origin is None or origin.source.table is None or _NO_NAME.fullmatch(literal):
                 continue
-            name, table = column.name.lower(), origin.source.table
+            name, table = folded(column.name), origin.source.table
             if not sources.has(origin.source, name):
                 continue
             lookup = TextLookup(

@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import sentinel_sql
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
 from sentinel_sql.database.sqlite_connection import FileFaultError, failed, too_long
 from sentinel_sql.database.wire import HEAD, frame_of, message_of
@@ -30,7 +29,7 @@ _CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from sentinel_sql.database.worker import main; main()"
 )
-_ROOT = str(Path(sentinel_sql.__file__).resolve().parents[1])
+_ROOT = str(Path(__file__).resolve().parents[2])
 _CHUNK = 1 << 18
 _Process: TypeAlias = "subprocess.Popen[bytes]"
 
