@@ -36,7 +36,7 @@ def test_an_evaluation_is_kept_where_it_is_asked_for(
     assert kept["exhibits"] == call.document["exhibits"]
     assert kept["options"]["prices"] == {"prompt": 0.15, "completion": 0.6}
     assert list(tables.read(folder)) == list(call.document["exhibits"])
-    again = sentinel(*evaluate(fitted, "--out", folder))
+    again = sentinel(*evaluate(fitted, "--out", folder, "--no-runs"))
     assert again.code == 0
     assert again.document["options"]["prices"] is None
 

@@ -73,7 +73,7 @@ def test_markup_in_judges_folders_and_systems_is_shown_as_it_is(
     monkeypatch.chdir(tmp_path)
     evaluated = sentinel(
         *("evaluate", fitted.store, "--pools", fitted.pools, "--labels", "llm.jsonl"),
-        *("--monitor", fitted.monitor, "--pool", "calibration", "--out", "[red]x"),
+        *("--monitor", fitted.monitor, "--pool", "calibration", "--out", "[red]x", "--no-runs"),
     )
     assert evaluated.code == 0, evaluated.err
     row = {
