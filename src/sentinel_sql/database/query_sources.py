@@ -66,16 +66,6 @@ class QuerySources:
         """Tell if a source surely has a column of that lower-case name."""
         return source.table is not None and column in self._schema.tables[source.table]
 
-    def is_text(self, column: exp.Column) -> bool:
-        """Tell if SQLite takes this double-quoted word for a text, as no column has that name."""
-        return (
-            not column.table
-            and isinstance(column.this, exp.Identifier)
-            and bool(column.this.args.get("quoted"))
-            and self.origin(column) is None
-            and not any(folded(column.name) in names for names in self._schema.tables.values())
-        )
-
     def _source(self, node: exp.Expr) -> Source:
         name = folded(node.alias_or_name)
         table = folded(node.name) if isinstance(node, exp.Table) else ""

@@ -219,6 +219,10 @@ class SqliteDatabase:
         )
 
     def _give_back(self, runner: _Runner) -> None:
+        if runner.closed:
+            # the next query had better find another that has started meanwhile
+            with suppress(DatabaseError):
+                runner = self._start()
         with self._lock:
             if not (self._closed or runner.closed):
                 self._idle.append(runner)

@@ -23,7 +23,7 @@ from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
 from sentinel_sql.database.sqlite_connection import Connection, primary_code
 from sentinel_sql.database.wire import HEAD, frame_of, message_of
 
-GRACE = 1.2
+GRACE = 1.1
 """A query that no interrupt stops ends with its process after this many times its deadline."""
 
 LONGEST_SECONDS = 1e8

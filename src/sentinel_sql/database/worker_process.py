@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from contextlib import suppress
@@ -22,7 +23,7 @@ from sentinel_sql.errors import DatabaseError
 START_SECONDS = 30.0
 """How long a worker may take to start; ours: it takes 60 ms, and a busy machine is waited for."""
 
-LONGER_GRACE = 1.35
+LONGER_GRACE = 1.2
 """After this many times its deadline a query is ended from outside, if no timer within did it."""
 
 _CODE = (
@@ -66,6 +67,13 @@ class WorkerProcess:
         self.closed = True
         self._finalizer()
 
+    def _leave(self) -> None:
+        """End the process without waiting until a gigabyte of its memory is given back."""
+        self.closed = True
+        self._finalizer.detach()
+        self._process.kill()
+        threading.Thread(target=_end, args=(self._process, os.getpid()), daemon=True).start()
+
     def make_ready(self) -> None:
         """Wait until the process can take a statement.
 
@@ -102,7 +110,7 @@ class WorkerProcess:
         try:
             return self._answer(sql, started, until)
         except _TooLateError:
-            self.close()
+            self._leave()
             return too_long(self._limits, started)
         except (_GoneError, ValueError):
             self.close()
