@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sentinel_sql.cli.kept_tables import check_place, keep
-from sentinel_sql.cli.options import DatabasePath, LabelsFile, PoolsFile, QuestionFiles, Store
+from sentinel_sql.cli.options import (
+    DatabasePath,
+    LabelsFile,
+    MemoryMegabytes,
+    PoolsFile,
+    QuestionFiles,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    Store,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
 
 if TYPE_CHECKING:
@@ -45,6 +56,10 @@ def export(
         str | None,
         typer.Option(metavar="TIME", help="The database's own current time.  [that of the labels]"),
     ] = None,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Write a blinded sample of judged answers, one CSV a rater.
@@ -61,7 +76,13 @@ def export(
     header, labelled = read_labels(labels)
     asked = read_questions(questions)
     with (
-        SqliteDatabase.open(database, clock=clock or header.clock) as opened,
+        SqliteDatabase.open(
+            database,
+            clock=clock or header.clock,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as opened,
         progress("cases") as advance,
     ):
         made = export_audit(

@@ -24,7 +24,15 @@ from sentinel_sql.cli.agents import (
     prober_of,
     react_agent,
 )
-from sentinel_sql.cli.options import DatabasePath, QuestionFiles
+from sentinel_sql.cli.options import (
+    DatabasePath,
+    MemoryMegabytes,
+    QuestionFiles,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, say, terminal
 
 if TYPE_CHECKING:
@@ -79,6 +87,10 @@ def collect(
             "them.",
         ),
     ] = False,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Run the agent over questions and record every run; resumes where it stopped.
@@ -97,7 +109,13 @@ def collect(
     if clock is None and kept is not None:
         clock = kept.clock  # the machine's has gone on since
     with (
-        SqliteDatabase.open(database, clock=clock) as opened,
+        SqliteDatabase.open(
+            database,
+            clock=clock,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as opened,
         react_agent(
             opened,
             base_url=base_url,
