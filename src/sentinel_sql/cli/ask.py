@@ -100,7 +100,7 @@ def ask(
         OnUnavailable, typer.Option(help="What to do where the monitor can't judge.")
     ] = OnUnavailable.withhold,
     folder: Annotated[
-        Path, typer.Option(metavar="DIR", help="Of `sentinel demo`; made if need be.")
+        Path, typer.Option(metavar="DIR", help="Folder of `sentinel demo`; made if needed.")
     ] = FOLDER,
     prompt: PromptName = "guided",
     notes: Notes = None,
@@ -188,7 +188,7 @@ def ask(
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where a question is asked, and what an agent is told of it unless the user says otherwise."""
+    """Where a question is asked, and the agent's notes and examples by default."""
 
     database: SqliteDatabase
     file: Path

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sentinel_sql.evaluation_store.sources import Source
 
 app = typer.Typer(
-    help="Hold judges to people and to one another.",
+    help="Compare judges with people and with each other.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -126,7 +126,7 @@ def score(
     out: TablesOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how raters agree, how often the judge is right, and which way it errs."""
+    """Count how often raters agree, how often the judge is right, and how it errs."""
     from sentinel_sql.evaluation.studies.judge_audit import judge_audit, raters_agreement
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.audit import KEY, read_key, read_sheet
@@ -236,9 +236,9 @@ def leakage(
     out: TablesOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """See whether anything is given away: plain readers, shuffled labels, copies across splits.
+    """Look for leakage: plain readers, shuffled labels, copies across splits.
 
-    Ranks runs of the train and calibration pools; of held-out runs only hashes are compared.
+    Ranks runs of the train and calibration pools. Of held-out runs it compares hashes only.
     Fails with code 6 where a control on shuffled labels beats chance, or where a transcript
     stands on two sides of a split.
     """

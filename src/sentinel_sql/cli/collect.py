@@ -60,7 +60,7 @@ def collect(
     ],
     workers: Annotated[int, typer.Option(min=1, help="Runs under way at once.")] = 4,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most so many new runs this time.")
+        int | None, typer.Option(min=1, help="At most this many new runs this time.")
     ] = None,
     prompt: PromptName = "guided",
     notes: Notes = None,
@@ -83,7 +83,7 @@ def collect(
         bool,
         typer.Option(
             "--probes",
-            help="Also record what a few small counts tell of each query; the agent never sees "
+            help="Also record a few small counts beside each query; the agent never sees "
             "them.",
         ),
     ] = False,

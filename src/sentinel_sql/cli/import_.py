@@ -36,7 +36,7 @@ def import_(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take in the logs of an agent that Sentinel never ran, as a store like any other."""
+    """Import the logs of an agent that Sentinel never ran into a store."""
     from sentinel_sql.pipeline.import_runs import import_runs, questions_in
 
     with progress("runs") as advance:

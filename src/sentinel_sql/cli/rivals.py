@@ -98,9 +98,9 @@ def collect(
         list[Pool] | None, typer.Option(help="With --pools: other pools; repeat for more.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most so many answers this time.")
+        int | None, typer.Option(min=1, help="At most this many answers this time.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it costs.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it costs.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Answers asked about at once.")] = 1,
     prompt: PromptName = "guided",
     notes: Notes = None,
