@@ -37,6 +37,9 @@ def events(item: Any) -> Iterator[Event]:
         if role not in ("system", "developer"):
             yield unread(name_of(role) or "item without a role", item)
         return
+    for field in ("tool_calls", "function_call"):
+        if message.get(field):
+            yield unread(field, message[field])
     for listed in content if isinstance(content, list | tuple) else [content]:
         block = as_mapping(listed) or {}
         kind = part_type(block)

@@ -44,6 +44,10 @@ _LISTED_ELSEWHERE = ("tool_use", "tool_call", "function_call", "input_json_delta
 
 def events(item: Any) -> Iterator[Event]:
     """Yield the events of one message."""
+    if isinstance(item, Mapping) and "role" in item and "type" not in item:
+        # LangChain takes such records for messages, too.
+        yield from openai_messages.events(item)
+        return
     kind, fields = _opened(item)
     content = fields.get("content")
     if kind == "tool":

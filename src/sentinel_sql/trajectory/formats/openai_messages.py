@@ -45,7 +45,10 @@ def events(item: Any) -> Iterator[Event]:
 def calls(message: Mapping[str, Any]) -> Iterator[Event]:
     """Yield the tool calls of an assistant's message."""
     listed = message.get("tool_calls")
-    for call in listed if isinstance(listed, list | tuple) else ([listed] if listed else []):
+    if listed and not isinstance(listed, list | tuple):
+        yield unread("tool calls that are no list", listed)
+        listed = None
+    for call in listed or ():
         if not isinstance(call, Mapping):
             yield unread("tool call that is no record", call)
             continue

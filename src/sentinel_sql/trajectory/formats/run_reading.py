@@ -132,8 +132,9 @@ class RunReading:
             )
         )
         self._said, self._closing, self._interrupted = [], [], False
-        if isinstance(arguments_of(call), str) and call.arguments != "":
-            self.notes["arguments that are no JSON: taken as text"] += 1
+        given = arguments_of(call)
+        if isinstance(given, str) and given.lstrip().startswith("{"):
+            self.notes["arguments that are damaged JSON: taken as text"] += 1
         if sql is None and not final:
             self.notes[f"tool without SQL: {one_line(call.name, 60)}"] += 1
         self._emit()

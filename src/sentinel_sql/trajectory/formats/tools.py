@@ -109,10 +109,9 @@ def arguments_of(call: ToolCall) -> Any:
     if not isinstance(call.arguments, str):
         return call.arguments
     try:
-        held = json.loads(call.arguments or "{}")
+        return json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         return call.arguments
-    return held if isinstance(held, dict | str) else call.arguments
 
 
 def bare_name(name: str) -> str:
