@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sentinel_sql.errors import InputError, StoreError
 from message_forms import FORM_NAMES, Told, Turn
+from sentinel_sql.errors import InputError, StoreError
 from sentinel_sql.pipeline.import_runs import import_runs, questions_in
 from sentinel_sql.questions.own import own_question
 from sentinel_sql.trajectory.record import Probes

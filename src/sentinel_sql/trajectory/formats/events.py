@@ -57,6 +57,7 @@ _FROM = re.compile(r"\bFROM\b")
 _MARKED = re.compile(
     r"```sql\b|^[ \t]*(?:final_?)?sql[ \t]*:[ \t]*\S", re.IGNORECASE | re.MULTILINE
 )
+_BEGINS = re.compile(r"""(?:\A|["'`:=>(]|\\n)\s*(?:select|with|pragma|values)\s""", re.IGNORECASE)
 _LINE = re.compile(r"^[ \t]*(?:select|with)\s[^\n]*\sfrom\s", re.IGNORECASE | re.MULTILINE)
 
 
@@ -70,7 +71,9 @@ def holds_sql(text: str) -> bool:
 
 def unread(kind: str, item: Any) -> Unread:
     """Return the event of an item that isn't understood."""
-    return Unread(kind=clean(kind), sql=holds_sql(as_text(item)))
+    text = as_text(item)
+    # What isn't understood may be a call, so a text that merely begins like SQL counts, too.
+    return Unread(kind=clean(kind), sql=holds_sql(text) or _BEGINS.search(text) is not None)
 
 
 def as_text(value: Any) -> str:

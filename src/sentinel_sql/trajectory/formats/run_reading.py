@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
 
 from sentinel_sql.trajectory.formats.catalog_queries import reads_catalog_alone
 from sentinel_sql.trajectory.formats.endings import Ending, Rule, declines, says_nothing
 from sentinel_sql.trajectory.formats.events import ToolCall, ToolResult, as_text, holds_sql
 from sentinel_sql.trajectory.formats.results import one_line, read_value
+from sentinel_sql.trajectory.formats.taken_calls import (
+    TakenCall,
+    hides_sql,
+    owner,
+    ran_well,
+    same_form,
+)
 from sentinel_sql.trajectory.formats.tools import (
-    CHECKERS,
     Tools,
     arguments_of,
-    bare_name,
     ends_run,
     query_in,
     query_of,
@@ -23,20 +26,6 @@ from sentinel_sql.trajectory.record import Action, Observation, Step
 
 _SAID = 600
 """Characters kept of what was said between two calls, ours."""
-
-
-@dataclass(kw_only=True, slots=True)
-class _Call:
-    """A call and what is known of its result. `batch` counts the turns that calls were made in."""
-
-    call: ToolCall
-    sql: str | None
-    final: bool
-    thought: str | None
-    batch: int
-    result: ToolResult | None = None
-    settled: bool = False
-    step: Step | None = None
 
 
 class RunReading:
@@ -60,7 +49,7 @@ class RunReading:
         self.notes: Counter[str] = Counter()
         self.refusal: str | None = None
         self._tools = tools
-        self._calls: list[_Call] = []
+        self._calls: list[TakenCall] = []
         self._emitted = 0
         self._said: list[str] = []
         self._closing: list[str] = []
@@ -123,7 +112,7 @@ class RunReading:
             self.notes["calls side by side: taken as steps one after the other"] += 1
         sql, final = query_of(call, self._tools), ends_run(call, self._tools)
         self._calls.append(
-            _Call(
+            TakenCall(
                 call=call,
                 sql=None if final else sql,
                 final=final,
@@ -143,11 +132,11 @@ class RunReading:
         """Take in a result, whichever of the open calls it belongs to."""
         self._batch_over = True
         waiting = [one for one in self._calls if not one.settled]
-        owner = _owner(result, waiting)
-        if owner is None:
+        calling = owner(result, waiting)
+        if calling is None:
             self.notes["a tool result without its call: left out"] += 1
             return
-        owner.result, owner.settled = result, True
+        calling.result, calling.settled = result, True
         self._emit()
 
     def finish(self) -> None:
@@ -169,7 +158,7 @@ class RunReading:
             self._take(kept)
             self.ending = Ending(rule="unfinished")
 
-    def _handed(self, final: _Call, words: str, kept: list[_Call]) -> Ending:
+    def _handed(self, final: TakenCall, words: str, kept: list[TakenCall]) -> Ending:
         """Decide how a run ended whose agent called a final tool."""
         given = arguments_of(final.call)
         sql = query_in(given)
@@ -183,9 +172,9 @@ class RunReading:
             return self._abstained("final-tool-null", said, kept)
         return self._judged("final-tool", said, kept)
 
-    def _handed_query(self, sql: str, said: str, final: _Call, kept: list[_Call]) -> Ending:
-        ran = [call for call in kept if call.sql and _bare(call.sql) == _bare(sql)]
-        same = next((call for call in reversed(ran) if _ran(self._built(call))), None)
+    def _handed_query(self, sql: str, said: str, final: TakenCall, kept: list[TakenCall]) -> Ending:
+        ran = [call for call in kept if call.sql and same_form(call.sql) == same_form(sql)]
+        same = next((call for call in reversed(ran) if ran_well(self._built(call))), None)
         if same is not None:
             return self._answered("final-tool-query", same, said, kept)
         self._take(kept)
@@ -200,19 +189,19 @@ class RunReading:
             rule="final-tool-query" if known else "final-tool-not-run", text=said, value=value
         )
 
-    def _judged(self, rule: Rule, said: str, kept: list[_Call]) -> Ending:
+    def _judged(self, rule: Rule, said: str, kept: list[TakenCall]) -> Ending:
         """Decide how a run ended in words."""
         newest = self._newest()
         if newest is None:
             asked = [call for call in kept if call.sql]
-            ran = any(_ran(self._built(call)) for call in asked)
+            ran = any(ran_well(self._built(call)) for call in asked)
             why: Rule = "catalog-alone" if ran else "no-query-ran" if asked else "no-query"
             return self._abstained(why, said, kept)
         if declines(said, question=self.question, answer=self._built(newest)):
             return self._abstained("declined-after-query", said, kept)
         return self._answered(rule, newest, said, kept)
 
-    def _answered(self, rule: Rule, by: _Call, said: str, kept: list[_Call]) -> Ending:
+    def _answered(self, rule: Rule, by: TakenCall, said: str, kept: list[TakenCall]) -> Ending:
         step = self._built(by)
         if by is kept[-1]:
             self._add("final_sql", step.thought, step.sql, step.observation, reply=said)
@@ -222,22 +211,22 @@ class RunReading:
             self._add("final_sql", None, step.sql, step.observation, reply=said)
         return Ending(rule=rule, text=said, value=by.result.content if by.result else None)
 
-    def _abstained(self, rule: Rule, said: str, kept: list[_Call]) -> Ending:
+    def _abstained(self, rule: Rule, said: str, kept: list[TakenCall]) -> Ending:
         self._take(kept)
         self._add("final_null", one_line(said, _SAID) or None, None, Observation(kind="none"))
         return Ending(rule=rule, text=said)
 
-    def _handed_in(self) -> list[_Call]:
+    def _handed_in(self) -> list[TakenCall]:
         """Return the calls of final tools that the run ends with so far."""
         at = len(self._calls)
         while at and self._calls[at - 1].final:
             at -= 1
         return self._calls[at:]
 
-    def _newest(self) -> _Call | None:
+    def _newest(self) -> TakenCall | None:
         """Return the newest query over the data that ran without an error."""
         for call in reversed(self._calls):
-            if call.sql and not reads_catalog_alone(call.sql) and _ran(self._built(call)):
+            if call.sql and not reads_catalog_alone(call.sql) and ran_well(self._built(call)):
                 return call
         return None
 
@@ -247,7 +236,7 @@ class RunReading:
         while self._emitted < until and self._calls[self._emitted].settled:
             self._take([self._calls[self._emitted]], whole=False)
 
-    def _take(self, kept: list[_Call], *, whole: bool = True) -> None:
+    def _take(self, kept: list[TakenCall], *, whole: bool = True) -> None:
         for call in kept[self._emitted :] if whole else kept:
             step = self._built(call)
             self._add("sql", step.thought, step.sql, step.observation, reply=step.reply)
@@ -273,7 +262,7 @@ class RunReading:
             )
         )
 
-    def _built(self, call: _Call) -> Step:
+    def _built(self, call: TakenCall) -> Step:
         if call.step is not None:
             return call.step
         shown = None
@@ -301,7 +290,7 @@ class RunReading:
             self.notes["a result that is no list of rows: kept as text"] += 1
         return observation
 
-    def _settle_without_result(self, call: _Call) -> None:
+    def _settle_without_result(self, call: TakenCall) -> None:
         if not call.settled:
             call.settled = True
             if not call.final:
@@ -314,8 +303,7 @@ class RunReading:
         ):
             return None
         for call in self._calls:
-            checks = bare_name(call.call.name) in CHECKERS
-            if not checks and not call.final and _mentions_sql(call.call):
+            if hides_sql(call):
                 name = one_line(call.call.name, 60)
                 return (
                     f"the tool {name} is given SQL that isn't read; name it: --sql-tool "
@@ -324,28 +312,3 @@ class RunReading:
         if self._sql_said:
             return "the agent's words hold SQL, and no call that runs SQL was read; check --format"
         return None
-
-
-def _owner(result: ToolResult, waiting: list[_Call]) -> _Call | None:
-    """Return the open call that a result belongs to: of equal ids, the newest turn's first."""
-    if result.id is not None:
-        named = [one for one in waiting if one.call.id == result.id]
-        waiting = named or [one for one in waiting if one.call.id is None]
-    elif result.name is not None:
-        waiting = [one for one in waiting if one.call.name == result.name] or waiting
-    newest = max((one.batch for one in waiting), default=0)
-    return next((one for one in waiting if one.batch == newest), None)
-
-
-def _ran(step: Step) -> bool:
-    return step.observation.kind in ("rows", "empty")
-
-
-def _bare(sql: str) -> str:
-    return " ".join(sql.split()).rstrip("; ")
-
-
-def _mentions_sql(call: ToolCall) -> bool:
-    given = arguments_of(call)
-    values: list[Any] = list(given.values()) if isinstance(given, dict) else [given]
-    return query_in(given) is not None or any(holds_sql(as_text(value)) for value in values)
