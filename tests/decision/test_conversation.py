@@ -156,3 +156,16 @@ def test_no_content_of_messages_raises_in_the_loop(roles: list[str]) -> None:
         ]
         for form in FORM_NAMES:
             live(guards()[0], "how many", messages, form)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_run_that_is_not_read_whole_is_never_delivered(at: int) -> None:
+    turn = Turn(said="", tool="run_sql", arguments={"query": COUNT}, result="[(3,)]")
+    messages = Told(question="how many", turns=(turn,), closing="There are 3.").messages(
+        "openai-responses"
+    )
+    strange = {"type": "sql_execution", "sql": "SELECT 7"}
+    messages = [*messages[:at], strange, *messages[at:]]
+    watched, answer = live(guards()[0], "how many", messages, "openai-responses")
+    assert (answer.decision, answer.value) == ("withhold", None)
+    assert "sql_execution" in (watched.refusal or "")

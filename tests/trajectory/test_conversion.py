@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -311,11 +312,32 @@ def test_second_question_is_a_run_of_its_own(form: str) -> None:
 
 
 @FORM
-def test_question_after_a_refusal_or_an_unfinished_run_is_a_run_of_its_own(form: str) -> None:
-    for closing, kind in (("I can't answer that.", "abstained"), ("", "cap")):
-        runs = read(two_questions(form, closing), form).runs
-        assert [run.trajectory.outcome.kind for run in runs] == [kind, "answered"]
-        assert runs[1].trajectory.question.text == "How many women?"
+def test_question_after_a_refusal_is_a_run_of_its_own(form: str) -> None:
+    runs = read(two_questions(form, "I can't answer that."), form).runs
+    assert [run.trajectory.outcome.kind for run in runs] == ["abstained", "answered"]
+    assert runs[1].trajectory.question.text == "How many women?"
+
+
+@FORM
+def test_user_who_speaks_in_the_middle_of_a_run_refuses_it(form: str) -> None:
+    messages = two_questions(form, "")
+    found = read(messages, form)
+    assert found.runs == ()
+    ((reason, count),) = found.refused.items()
+    assert count == 2
+    assert "`question`" in reason
+    record = {"question": "How many men and women?", "messages": messages}
+    (run,) = read_record(record, form=form, model="m", fallback_id="x").runs
+    assert run.trajectory.question.text == "How many men and women?"
+    assert run.trajectory.steps[1].thought == "USER: How many women?"
+
+
+def test_reminder_beside_a_tool_result_is_no_question() -> None:
+    messages = told(query(COUNT)).messages("anthropic")
+    messages[2]["content"].append({"type": "text", "text": "3 steps are left."})
+    found = read(messages)
+    assert [run.rule for run in found.runs] == ["closing-words"]
+    assert found.unread == {"text beside a tool result": 1}
 
 
 def test_thanks_are_no_question_and_are_counted() -> None:
@@ -514,3 +536,36 @@ def test_result_that_the_form_marks_as_failed_is_an_error(result: str) -> None:
     messages = told(query(COUNT, result)).messages("anthropic")
     messages[2]["content"][0]["is_error"] = True
     assert ending(messages) == ("no-query-ran", "abstained", None)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "/**/",
+        "a",
+        "a ",
+        "(",
+        "no information ",
+        "] ",
+        "SELECT ",
+        "```",
+        "Action: ",
+        "error ",
+        "-- x\n",
+    ],
+)
+def test_time_to_read_grows_with_the_length_of_a_text(hostile: str) -> None:
+    def seconds(length: int) -> float:
+        text = hostile * (length // len(hostile))
+        messages = told(query(f"SELECT 1 {text}", f"[({text}", said=text), closing=text)
+        asked = [messages.messages(form) for form in FORM_NAMES]
+        asked.append([{"role": "assistant", "content": f"Action: run_sql {text}b\nThought: x"}])
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            for form, items in zip([*FORM_NAMES, "react"], asked, strict=True):
+                read(items, form)
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert seconds(32_000) < 100 * seconds(2_000)

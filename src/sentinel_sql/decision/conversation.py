@@ -56,6 +56,11 @@ class GuardedConversation:
         return self._conversion.runs[0].ending if self._conversion.runs else None
 
     @property
+    def refusal(self) -> str | None:
+        """Why the run can't be read whole, so that its answer must not be delivered, or None."""
+        return self._conversion.runs[0].refusal if self._conversion.runs else None
+
+    @property
     def unread(self) -> Mapping[str, int]:
         """Kind of item that no step is made of → how often."""
         return dict(self._conversion.unread)
@@ -69,9 +74,12 @@ class GuardedConversation:
     def finish(self) -> Answer:
         """End the run: judge its last step, and close the session.
 
-        `Answer.value` is the result of the answer's query as the messages hold it.
+        `Answer.value` is the result of the answer's query as the messages hold it. Where the run
+        can't be read whole (`refusal`), its last step isn't judged, and nothing is delivered.
         """
         self._conversion.finish()
+        if self.refusal is not None:
+            return self.session.close()
         self._observe()
         ending, final = self.ending, self.steps[-1:]
         if ending is None or ending.value is None or not final or final[0].sql is None:
@@ -80,7 +88,7 @@ class GuardedConversation:
         return self.session.close(final_sql=final[0].sql, result=ending.value)
 
     def _observe(self) -> Verdict:
-        for step in self.steps[self._seen :]:
+        for step in self.steps[self._seen :] if self.refusal is None else ():
             self._seen += 1
             if not self.session.stops and self.session.answer is None:
                 self.session.observe_step(step)

@@ -10,6 +10,7 @@ from sentinel_sql.trajectory.formats.events import (
     AgentText,
     Event,
     ToolResult,
+    Unread,
     UserTurn,
     as_mapping,
     name_of,
@@ -40,7 +41,9 @@ def events(item: Any) -> Iterator[Event]:
     for field in ("tool_calls", "function_call"):
         if message.get(field):
             yield unread(field, message[field])
-    for listed in content if isinstance(content, list | tuple) else [content]:
+    blocks = content if isinstance(content, list | tuple) else [content]
+    beside = role == "user" and any(part_type(block) in _RESULTS for block in blocks)
+    for listed in blocks:
         block = as_mapping(listed) or {}
         kind = part_type(block)
         if kind in _CALLS:
@@ -54,7 +57,10 @@ def events(item: Any) -> Iterator[Event]:
         else:
             yield from other_parts([block or listed])
             text = text_of(block or listed)
-            if text:
+            if text and beside:
+                # A frame's own reminders stand there; the user has no turn before the answer.
+                yield Unread(kind="text beside a tool result")
+            elif text:
                 yield UserTurn(text=text) if role == "user" else AgentText(text=text)
 
 

@@ -9,7 +9,9 @@ _TEXTS = re.compile(r"'(?:[^']|'')*+'")
 _COMMAND = re.compile(r"[\s(]*(?:PRAGMA|DESCRIBE|DESC|SHOW|EXPLAIN|\.\w+)(?![\w.])", re.IGNORECASE)
 _WORD = r'["`\[]?([\w$]+)["`\]]?'
 _RELATION = re.compile(rf"\b(?:FROM|JOIN)\s+{_WORD}(?:\s*\.\s*{_WORD})?", re.IGNORECASE)
-_NAMED = re.compile(rf"{_WORD}\s*(?:\([^()]*\)\s*)?AS\s*(?:NOT\s+)?(?:MATERIALIZED\s*)?\(", re.I)
+_NAMED = re.compile(
+    rf"(?<![\w$]){_WORD}\s*(?:\([^()]*\)\s*)?AS\s*(?:NOT\s+)?(?:MATERIALIZED\s*)?\(", re.I
+)
 _SCHEMAS = frozenset({"information_schema", "pg_catalog", "sys"})
 _RELATIONS = re.compile(
     r"sqlite_(?:temp_)?(?:master|schema)|sqlite_sequence|pragma_\w+|pg_(?:tables|class|attribute|"

@@ -33,11 +33,18 @@ class Form:
     marks: Callable[[Any], bool]
 
 
+_INTERRUPTED = (
+    "the user speaks before the agent has answered, so the question is open; where all is about "
+    "one question, give the record a `question`"
+)
+
+
 class Conversion:
     """Turns the messages of a conversation into runs, one for each of the user's questions.
 
     Once the agent has answered or declined, the user's next turn is a question of its own. While
-    it has only asked back, the user's words belong to the same question.
+    it has only asked back, the user's words belong to the same question. Where the user speaks in
+    the middle of a run, nobody knows which question the rest is about: both runs are refused.
 
     Attributes:
         runs: one a question, the newest last.
@@ -105,8 +112,12 @@ class Conversion:
         elif self._one_question or not run.acted or run.asks_back:
             run.user_says(text)
         else:
+            interrupted = not run.concluded
             run.finish()
             self.runs.append(RunReading(text, tools=self._tools))
+            if interrupted:
+                for one in self.runs[-2:]:
+                    one.refusal = one.refusal or _INTERRUPTED
 
     def _run(self) -> RunReading:
         if not self.runs:

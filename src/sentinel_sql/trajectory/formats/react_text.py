@@ -29,7 +29,7 @@ _LABEL = re.compile(
 )
 _ACTION = re.compile(r"^[ \t]*\**Action[ \t]*\d*\**[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _OBSERVATION = re.compile(r"\s*\**Observation[ \t]*\d*\**[ \t]*:", re.IGNORECASE)
-_WITH_INPUT = re.compile(r"([\w.\- ]+?)\s*[\[(](.*)[\])]\s*\Z", re.DOTALL)
+_WITH_INPUT = re.compile(r"([\w.\- ]++)[\[(](.*)[\])]\s*\Z", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```\w*\n?(.*?)\n?```\s*\Z", re.DOTALL)
 
 

@@ -68,6 +68,11 @@ class RunReading:
         return bool(self._calls)
 
     @property
+    def concluded(self) -> bool:
+        """True if the agent's newest act is words, or a call of a final tool."""
+        return bool(self._closing or self._handed_in())
+
+    @property
     def asks_back(self) -> bool:
         """True if the agent's newest words are a question, and no query over the data ran."""
         return (
@@ -96,7 +101,7 @@ class RunReading:
             return
         if self.asks_back:
             self._closing.clear()
-        self._interrupted = bool(self._closing) or bool(self._handed_in())
+        self._interrupted = self.concluded
         self._said.append(f"USER: {one_line(text, _SAID)}")
 
     def agent_calls(self, call: ToolCall) -> None:

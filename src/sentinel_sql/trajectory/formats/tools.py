@@ -37,7 +37,7 @@ ARGUMENTS = (
 """Names of arguments that hold SQL, the likeliest first."""
 
 _SQL = re.compile(
-    r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*|\(\s*)*(?:(?:SELECT|WITH|VALUES|PRAGMA|EXPLAIN|INSERT|UPDATE"
+    r"\s*+(?:--[^\n]*\n\s*+|(?>/\*.*?\*/)\s*+|\(\s*+)*+(?:(?:SELECT|WITH|VALUES|PRAGMA|EXPLAIN|INSERT|UPDATE"
     r"|DELETE|CREATE|DROP|ALTER)\s|SHOW\s+(?:TABLES|COLUMNS|DATABASES|SCHEMAS|CREATE)\b"
     r"|DESC(?:RIBE)?\s+[\w.]+\s*;?\s*\Z)",
     re.IGNORECASE | re.DOTALL,
