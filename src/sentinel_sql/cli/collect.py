@@ -83,8 +83,7 @@ def collect(
         bool,
         typer.Option(
             "--probes",
-            help="Also record a few small counts beside each query; the agent never sees "
-            "them.",
+            help="Also record a few small counts beside each query; the agent never sees them.",
         ),
     ] = False,
     seconds: Seconds = 30.0,
