@@ -130,7 +130,7 @@ SECTIONS: Final[Sequence[Section]] = (
     Section(
         name="labels",
         title="Were the answers judged rightly",
-        lead="Judges compared with each other and with people, who didn't see what the judges said.",
+        lead="Judges compared with each other and with people who didn't see the judges' verdicts.",
         tables=("disagreement", "disagreement_reasons", "judge_audit", "raters"),
         command="sentinel audit disagreement … --out FOLDER, sentinel audit score … --out FOLDER",
     ),
