@@ -219,12 +219,12 @@ def _screen(
 
     from sentinel_sql.report.terminal.gauges import header, row, rules
     from sentinel_sql.report.terminal.reasons import why_screen
-    from sentinel_sql.trajectory.agent_identity import told_apart
+    from sentinel_sql.trajectory.agent_identity import difference
 
     yield Text(document["question"]["text"], style="bold")
     if not document["monitor_is_for_this_agent"]:
         yield Text("this monitor was fitted on another agent's runs:", style="yellow")
-        yield Text(told_apart(document["monitor_agent"], document["agent"]), style="yellow")
+        yield Text(difference(document["monitor_agent"], document["agent"]), style="yellow")
     yield Text(rules(policy, early_stop=wanted.early_stop), style="dim")
     yield header()
     for state in states:

@@ -17,7 +17,7 @@ from sentinel_sql.decision.guard import Guard, guarded
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer
 from sentinel_sql.report.terminal.gauges import State, dials, header, row
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import Step
 
 Show = Callable[[State], None]
@@ -129,7 +129,7 @@ def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     if answer["status"] == "unavailable":
         yield Text(_WHY[answer["reason"]], style="yellow")
         if answer["reason"] == "other-agent":
-            yield Text(told_apart(document["monitor_agent"], document["agent"]))
+            yield Text(difference(document["monitor_agent"], document["agent"]))
         if answer["reason"] == "other-clock":
             yield Text(f"  its runs: {document['monitor_clock']}", style="dim")
             yield Text(f"  this one: {document['clock']}", style="dim")

@@ -12,6 +12,7 @@ from typing import Any
 
 from sentinel_sql.errors import BundleError
 from sentinel_sql.evaluation.options import Options
+from sentinel_sql.storage.append_log import append
 
 _LOOK = ("runs", "monitor", "labels", "settings")
 """What a look's figures follow from, beside the pools; equal in all of it, they are the same."""
@@ -56,10 +57,9 @@ def record_spending(bundle: Path, hashes: Mapping[str, str]) -> int:
     try:
         handle = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(handle, "r+", encoding="utf-8") as file:
-            file.seek(0)
             entries = [*(json.loads(line) for line in file if line.strip()), entry]
             looks = _looks(entries, entry["pools"])
-            file.write(json.dumps(entry) + "\n")
+            append(file.fileno(), json.dumps(entry).encode() + b"\n")
     except OSError as error:
         raise BundleError(
             f"can't record in {log} that the held-out pool is spent ({error.strerror}): make "

@@ -10,9 +10,10 @@ from typing import Any, Final
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation_store import tables as disk
 from sentinel_sql.evaluation_store.sources import SOURCES
+from sentinel_sql.evaluation_store.views import VIEWS, read_views
 from sentinel_sql.report.agent_comparison import FOLDER, agents_figure, write_across
 from sentinel_sql.report.drawing import Drawn
-from sentinel_sql.report.evaluated_agents import ReportedAgent, read_agents, read_views
+from sentinel_sql.report.evaluated_agents import ReportedAgent, read_agents
 from sentinel_sql.report.figures import FIGURES
 from sentinel_sql.report.page.data import Runs
 from sentinel_sql.report.page.page import report_page
@@ -68,6 +69,8 @@ def write_report(
     """
     agents = read_agents(folders)
     _keep_apart(agents, out)
+    if runs:
+        _check_views(agents)
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         (out / "figures").mkdir(exist_ok=True)
@@ -115,7 +118,7 @@ def _figures(
     total = len(agents) * len(FIGURES)
     for index, agent in enumerate(agents):
         for number, (name, figure) in enumerate(FIGURES.items()):
-            result = figure(agent.tables, f"f{index}-{name}")
+            result = figure(agent.rows, f"f{index}-{name}")
             if result is not None:
                 made[index, name] = result
                 save(result, folder / f"{agent.slug}-{name}")
@@ -140,6 +143,16 @@ def _keep_apart(agents: Sequence[ReportedAgent], out: Path) -> None:
             )
 
 
+def _check_views(agents: Sequence[ReportedAgent]) -> None:
+    """Refuse an older evaluation without runs: it may have been killed before it wrote them."""
+    for agent in agents:
+        if "sha256" not in agent.document and not agent.evaluation.has_views:
+            raise InputError(
+                f"{agent.folder} holds no single runs ({VIEWS} is missing): make it again with "
+                "`sentinel evaluate … --out FOLDER`, or report without them by --no-runs"
+            )
+
+
 def _copy(agent: ReportedAgent, target: Path) -> None:
     """Copy an agent's tables, and nothing else that may lie beside them."""
     place = target / disk.FOLDER
@@ -148,11 +161,16 @@ def _copy(agent: ReportedAgent, target: Path) -> None:
         for ending in disk.ENDINGS:
             (place / f"{name}{ending}").unlink(missing_ok=True)
     names = [*(f"{name}.csv" for name in (disk.CONTENTS, disk.DICTIONARY)), SOURCES]
-    names += [f"{name}{ending}" for name in agent.tables for ending in disk.ENDINGS]
+    names += [
+        disk.CHECKSUMS,
+        *(f"{name}{ending}" for name in agent.tables for ending in disk.ENDINGS),
+    ]
     for name in names:
         source = agent.folder / disk.FOLDER / name
         if source.exists():
             write_whole(place / name, source.read_bytes())
+        else:
+            (place / name).unlink(missing_ok=True)
 
 
 def _older(target: Path) -> Sequence[str]:
@@ -167,10 +185,12 @@ def _runs(agents: Sequence[ReportedAgent]) -> Runs:
     """Read as many runs of every agent as the page has room for, and say how they were chosen."""
     views: list[tuple[int, Mapping[str, Any]]] = []
     for index, agent in enumerate(agents):
+        if not agent.evaluation.has_views:
+            continue
         views += (
             (index, view)
             for view in read_views(
-                agent,
+                agent.folder,
                 most=MOST_RUNS // len(agents),
                 size=RUNS_SIZE // len(agents),
             )

@@ -21,7 +21,7 @@ from sentinel_sql.rivals.confidences import (
     still_due,
 )
 from sentinel_sql.rivals.self_report_questions import Asker
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import Trajectory
 
 OnProgress = Callable[[int, int], None]
@@ -67,7 +67,7 @@ def answers_of(runs: Sequence[Trajectory], agent: ReactAgent) -> list[Trajectory
         if run.agent.fingerprint != ours:
             raise StoreError(
                 f"run {run.question.id} is of the agent [{run.agent.fingerprint}], and these "
-                f"settings make [{ours}]; {told_apart(run.agent.fingerprint, ours)}: give the "
+                f"settings make [{ours}]; {difference(run.agent.fingerprint, ours)}: give the "
                 "model, prompt, notes, examples and cap that it was collected with"
             )
     answered = [run for run in runs if run.outcome.kind == "answered"]

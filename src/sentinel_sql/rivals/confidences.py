@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from sentinel_sql.errors import StoreError
 from sentinel_sql.storage.append_log import AppendLog, read_count
 from sentinel_sql.storage.checksums import read_lines
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import AgentInfo, Count, Record, Trajectory
 from sentinel_sql.trajectory.store import manifest_in, write_manifest
 
@@ -225,7 +225,7 @@ def _settle(folder: Path, asked: ConfidencesManifest) -> None:
         raise StoreError(
             f"{folder}: is about answers of the agent [{there.agent.fingerprint}], and these are "
             f"of [{asked.agent.fingerprint}]; "
-            f"{told_apart(there.agent.fingerprint, asked.agent.fingerprint)}; use another folder, "
+            f"{difference(there.agent.fingerprint, asked.agent.fingerprint)}; use another folder, "
             "one an agent"
         )
     for name in ("database", "clock"):

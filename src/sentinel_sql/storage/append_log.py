@@ -23,9 +23,9 @@ from typing import IO, Final, Self
 from sentinel_sql.errors import StoreError
 from sentinel_sql.storage.checksums import (
     carries_checksum,
-    is_intact,
     read_lines,
     sealed,
+    unsealed,
     with_checksum,
 )
 from sentinel_sql.storage.whole_file import sync_folder, write_whole
@@ -189,9 +189,7 @@ def read_count(file: Path) -> int | None:
     count = _count_of(file)
     for _ in range(3):  # one that is being overwritten is whole a moment later
         try:
-            stated = json.loads(count.read_bytes())
-            if is_intact(stated):
-                return int(stated["lines"])
+            return int(unsealed(json.loads(count.read_bytes()))["lines"])
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

@@ -20,6 +20,8 @@ from sentinel_sql.errors import SentinelError, StoreError
 _SEAL: Final = re.compile(rb',"line":([1-9][0-9]{0,15}),"crc32":"([0-9a-f]{8})"\}\Z')
 _LONGEST_SEAL: Final = 48
 """Bytes; the search starts here before the line's end, so that reading costs next to nothing."""
+_PART_OF_A_SEAL: Final = re.compile(rb',"line":[0-9]|"crc32":"')
+"""A line that ends in one half of a seal had a whole one: one damaged byte never takes both."""
 _CHECKSUM_STARTS_AT: Final = len(b',"crc32":"00000000"}')
 
 REMEDY: Final = (
@@ -84,9 +86,10 @@ def read_lines(
             continue
         ended = line.endswith(b"\n")
         text = line[:-1] if ended else line
-        seal = _SEAL.search(text, max(0, len(text) - _LONGEST_SEAL))
+        start = max(0, len(text) - _LONGEST_SEAL)
+        seal = _SEAL.search(text, start)
         if seal is None:
-            if sealed and ended:
+            if ended and (sealed or _PART_OF_A_SEAL.search(text, start)):
                 raise refusal(f"{file}, line {number}: damaged, it has no checksum; {remedy}")
             count += ended
             yield Line(number, text, ended)
@@ -120,9 +123,22 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return content | {"sha256": hashlib.sha256(canonical.encode()).hexdigest()}
 
 
-def is_intact(document: Mapping[str, Any]) -> bool:
-    """Tell whether a document's hash fits its content; one without a hash isn't intact."""
-    return bool(document.get("sha256") == sealed(document)["sha256"])
+def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document without its hash, after checking it; older ones have none.
+
+    Raises:
+        ValueError: the content isn't what was written.
+    """
+    content = dict(document)
+    key, value = content.popitem() if content else ("", None)
+    if key == "sha256":
+        if value != sealed(content)["sha256"]:
+            raise ValueError("the hash doesn't fit the content")
+        return content
+    # A damaged name of the hash: an older document ends in no such member.
+    if len(key) == len("sha256") and re.fullmatch("[0-9a-f]{64}", str(value)):
+        raise ValueError("the hash has lost its name")
+    return dict(document)
 
 
 def _lines(count: int) -> str:

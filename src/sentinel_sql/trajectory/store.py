@@ -24,9 +24,9 @@ from pydantic import BaseModel
 
 from sentinel_sql.errors import StoreError
 from sentinel_sql.storage.append_log import AppendLog, read_count
-from sentinel_sql.storage.checksums import is_intact, read_lines, sealed
+from sentinel_sql.storage.checksums import read_lines, sealed, unsealed
 from sentinel_sql.storage.whole_file import write_whole
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.codec import decode, encode
 from sentinel_sql.trajectory.record import AgentInfo, Record, Trajectory
 
@@ -95,12 +95,7 @@ def manifest_in(file: Path, kind: type[_Manifest], *, stated: str) -> _Manifest 
         StoreError: it is there but damaged.
     """
     try:
-        document = json.loads(file.read_bytes())
-        # Older manifests carry no hash.
-        if "sha256" in document and not is_intact(document):
-            raise ValueError("another content")
-        document.pop("sha256", None)
-        return kind.model_validate(document)
+        return kind.model_validate(unsealed(json.loads(file.read_bytes())))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -333,7 +328,7 @@ def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifes
 def _another_agent(folder: Path, ours: str, theirs: str) -> str:
     return (
         f"{folder}: holds runs of the agent [{ours}], and these are of [{theirs}]; "
-        f"{told_apart(ours, theirs)}; use another store, one an agent"
+        f"{difference(ours, theirs)}; use another store, one an agent"
     )
 
 
