@@ -3,7 +3,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
-.PHONY: help setup demo test test-slow search check format lint types contracts bench docs clean
+.PHONY: help setup demo test test-slow search check format lint types contracts bench docs release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -60,6 +60,12 @@ bench: setup  ## the measured ratios, as JSON
 
 docs: setup  ## write the reference of the command from its own help
 	$(BIN)/python -m sentinel_sql.cli.reference > docs/cli.md
+
+release: setup  ## build wheel and sdist into dist/, and check both in a fresh environment
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/check_release.py dist
 
 clean:  ## remove what the targets made
 	rm -rf .venv build dist demo .coverage .hypothesis .*_cache src/*.egg-info

@@ -15,6 +15,7 @@ from sentinel_sql.cli.options import Clock
 from sentinel_sql.cli.output import AsJson, emit
 from sentinel_sql.cli.settings import FILE, Settings
 from sentinel_sql.errors import SentinelError
+from sentinel_sql.installation import install_command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -103,7 +104,7 @@ def _libraries() -> Iterator[Finding]:
             yield Finding(name=library, standing="ok", detail=version(library))
         except PackageNotFoundError:
             yield Finding(
-                name=library, standing="broken", detail="not installed: pip install sentinel-sql"
+                name=library, standing="broken", detail=f"not installed: {install_command()}"
             )
 
 
@@ -123,7 +124,7 @@ def _extras() -> Iterator[Finding]:
         yield Finding(
             name=f"extra {extra}",
             standing="absent" if missing else "ok",
-            detail=f"pip install 'sentinel-sql[{extra}]' brings {', '.join(missing)}"
+            detail=f"{install_command(extra)} brings {', '.join(missing)}"
             if missing
             else ", ".join(names),
         )

@@ -12,8 +12,6 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 
 from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
 from sentinel_sql.errors import CannotFitError, InputError, LabelsError, StoreError
@@ -38,6 +36,7 @@ from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.snapshots import ReadRun, read_run
 from sentinel_sql.monitor.snapshots import Task as Learned
 from sentinel_sql.pipeline.scoring import label_of
+from sentinel_sql.pipeline.word_reader import WordReader
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.render import render
@@ -139,7 +138,7 @@ def leakage_battery(
     for task in tasks:
         split = folds if _both_classes(task) else None
         for name, words in texts.items():
-            reader = None if split is None else _WordReader.over(words, task.where, split, seed)
+            reader = None if split is None else WordReader.over(words, task.where, split, seed)
             score = reader.scores(task.target) if reader else None
             readers.append(reader_row(task, name, score, resampling, trained=True))
             step()
@@ -279,55 +278,6 @@ class _Read:
             found["ending alone: abstained means unanswerable"] = (~abstained).astype(np.float64)
         found["executed and not empty"] = self.clean.astype(np.float64)
         return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class _WordReader:
-    """TF-IDF and logistic regression as the library has them, cross-fitted by template.
-
-    The words of a fold are counted once; only the labels change from one fit to the next.
-    """
-
-    runs: int
-    parts: Sequence[tuple[Ints, Ints, Any, Any]]
-    seed: int
-
-    @classmethod
-    def over(cls, texts: Sequence[str], where: Bools, folds: Ints, seed: int) -> _WordReader | None:
-        """Count the words; None where the texts of a fold hold no word."""
-        parts = []
-        for fold in np.unique(folds[where]):
-            fitted, held = np.flatnonzero(where & (folds != fold)), where & (folds == fold)
-            scored = np.flatnonzero(held)
-            if len(fitted) == 0:
-                continue
-            words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2))
-            try:
-                learned = words.fit_transform([texts[i] for i in fitted.tolist()])
-            except ValueError:
-                return None
-            asked = words.transform([texts[i] for i in scored.tolist()])
-            parts.append((fitted, scored, learned, asked))
-        return cls(runs=len(texts), parts=parts, seed=seed)
-
-    def scores(self, target: Bools) -> Floats:
-        """Return out-of-fold scores, shape (N,); NaN outside the task."""
-        scores = np.full(self.runs, np.nan)
-        for fitted, scored, learned, asked in self.parts:
-            if target[fitted].all() or not target[fitted].any():
-                scores[scored] = float(target[fitted][0])
-                continue
-            # More words than runs: the dual problem is the small one.
-            model = LogisticRegression(
-                class_weight="balanced",
-                solver="liblinear",
-                dual=True,
-                max_iter=5000,
-                random_state=self.seed,
-            )
-            model.fit(learned, target[fitted])
-            scores[scored] = model.predict_proba(asked)[:, 1]
-        return scores
 
 
 def _head_loop(

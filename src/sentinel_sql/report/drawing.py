@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from sentinel_sql.errors import MissingExtraError
+from sentinel_sql.installation import missing_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +32,6 @@ COLOURS: Final[Mapping[str, str]] = {
     "bad": "#b3261e",
 }
 """By the names of the page's variables. All differ in lightness or are told apart by marks, too."""
-
-INSTALL = "pip install 'sentinel-sql[report]'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +59,7 @@ def _style() -> Iterator[None]:
     try:
         import matplotlib as mpl
     except ImportError as error:
-        raise MissingExtraError(f"the report's figures need: {INSTALL}") from error
+        raise missing_extra("the report's figures", "report") from error
     ink, muted = COLOURS["ink"], COLOURS["muted"]
     with mpl.rc_context(
         {

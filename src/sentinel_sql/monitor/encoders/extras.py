@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from sentinel_sql.errors import MissingExtraError
+from sentinel_sql.installation import missing_extra
 
-FITTING = "encoder and embedding heads need: pip install 'sentinel-sql[encoders]'"
-SERVING = "a monitor served by onnxruntime needs: pip install 'sentinel-sql[onnx]'"
+FITTING = ("encoder and embedding heads", "encoders")
+SERVING = ("monitors served by onnxruntime", "onnx")
 
 
 def torch() -> ModuleType:
@@ -35,9 +35,9 @@ def onnxruntime() -> ModuleType:
     return imported("onnxruntime", SERVING)
 
 
-def imported(name: str, otherwise: str) -> ModuleType:
-    """Import a library, or say by which command it comes."""
+def imported(name: str, need: tuple[str, str]) -> ModuleType:
+    """Import a library, or say what needs it and by which command its extra comes."""
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingExtraError(otherwise) from error
+        raise missing_extra(*need) from error

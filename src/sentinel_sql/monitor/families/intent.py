@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.query_facts import QueryFacts, Returned
+from sentinel_sql.monitor.families.column_kinds import Returned
+from sentinel_sql.monitor.families.query_facts import QueryFacts
 from sentinel_sql.monitor.families.result_facts import ResultFacts, kind_of_cell
 from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
 from sentinel_sql.monitor.families.wording import Kind, Wording

@@ -1,8 +1,4 @@
-"""What a query does, read from its syntax tree: what it returns, filters, joins and orders by.
-
-Columns find their table through the query's aliases, and their kind through the schema's types
-and the column's name. Without a schema the name alone decides.
-"""
+"""What a query does, read from its syntax tree: what it returns, filters, joins and orders by."""
 
 from __future__ import annotations
 
@@ -10,24 +6,19 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from sqlglot import exp
 
+from sentinel_sql.monitor.families.column_kinds import ColumnSources, Returned
 from sentinel_sql.monitor.features.query_parser import parse_query
 from sentinel_sql.monitor.features.references import Keys
-
-Returned = Literal["count", "truth", "time", "number", "identifier", "text", "unknown"]
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.Glob)
 _PREDICATES = (*_COMPARISONS, exp.Between, exp.In, exp.Is, exp.Exists, exp.And, exp.Or, exp.Not)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
 _TIME_FUNCTIONS = frozenset(["date", "datetime", "time", "strftime"])
-_TIME_NAME = re.compile(r"time$|date$|^do[bd]$|_at$|_on$|^day$|^year$|^month$")
-_KEY_NAME = re.compile(r"(?:^|_)(?:id|code|key|no|uuid)$|[a-z]id$")
-_TIME_TYPE = re.compile(r"TIME|DATE", re.IGNORECASE)
-_NUMBER_TYPE = re.compile(r"INT|REAL|DOUB|FLOA|NUM|DEC|MONEY", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:19|20|21|22)\d\d(?!\d)")
 
 
@@ -121,30 +112,15 @@ def query_facts(sql: str, keys: Keys | None) -> QueryFacts | None:
         return None
 
 
-def kind_of_column(name: str, declared: str, *, key: bool = False) -> Returned:
-    """Tell what a column holds from its name, its declared type and whether it is a key."""
-    if _TIME_TYPE.search(declared) or (_TIME_NAME.search(name) and not key):
-        return "time"
-    if key or _KEY_NAME.search(name):
-        return "identifier"
-    return "number" if _NUMBER_TYPE.search(declared) else "text" if declared else "unknown"
-
-
 class _Reader:
     """One pass over a query's tree."""
 
     def __init__(self, query: exp.Query, keys: Keys | None) -> None:
         self._query = query
-        self._keys = keys
         self._nodes: dict[type[exp.Expr], list[Any]] = {}
         for node in query.walk():
             self._nodes.setdefault(type(node), []).append(node)
-        self._aliases: dict[str, str] = {}
-        self._tables: list[str] = []
-        for node in self._all(exp.Table):
-            name = node.name.lower()
-            self._tables.append(name)
-            self._aliases[node.alias_or_name.lower()] = name
+        self._columns = ColumnSources(self._all(exp.Table), keys)
 
     def facts(self) -> QueryFacts:
         outer = _outermost(self._query)
@@ -181,7 +157,7 @@ class _Reader:
                     for node in inside
                 )
             ),
-            tables=tuple(self._tables),
+            tables=tuple(self._columns.tables),
             idle_tables=self._idle_tables(),
             filters=filters,
             orders=len(self._all(exp.Min, exp.Max))
@@ -204,7 +180,7 @@ class _Reader:
             subtracts=any(isinstance(node, exp.Sub) for node in inside),
             subtracts_times=any(
                 all(
-                    isinstance(side, exp.Column) and self._kind(side) == "time"
+                    isinstance(side, exp.Column) and self._columns.kind_of(side) == "time"
                     for side in (node.this.unnest(), node.expression.unnest())
                 )
                 for node in self._all(exp.Sub)
@@ -226,25 +202,6 @@ class _Reader:
         """Return the nodes of exactly these kinds."""
         return [node for kind in kinds for node in self._nodes.get(kind, ())]
 
-    def _table_of(self, column: exp.Column) -> str:
-        owner = column.table.lower()
-        if owner:
-            return self._aliases.get(owner, "")
-        name = column.name.lower()
-        if self._keys is None:
-            return self._tables[0] if len(set(self._tables)) == 1 else ""
-        known = self._keys.schema.tables
-        return next((table for table in self._tables if name in known.get(table, ())), "")
-
-    def _kind(self, column: exp.Column) -> Returned:
-        name = column.name.lower()
-        table = self._table_of(column)
-        declared, key = "", False
-        if self._keys is not None:
-            declared = self._keys.schema.tables.get(table, {}).get(name, "")
-            key = self._keys.ties(table, name)
-        return kind_of_column(name, declared, key=key)
-
     def _returned(self, node: exp.Expr) -> Returned:
         """Tell the kind of one expression."""
         node = node.unalias().unnest()
@@ -253,7 +210,7 @@ class _Reader:
         if isinstance(node, _PREDICATES):
             return "truth"
         if isinstance(node, exp.Column):
-            return self._kind(node)
+            return self._columns.kind_of(node)
         if isinstance(node, exp.Literal):
             return "text" if node.is_string else "truth"
         if isinstance(node, exp.Case):
@@ -311,9 +268,9 @@ class _Reader:
             if column is None or not literals:
                 continue
             yield Filter(
-                table=self._table_of(column),
+                table=self._columns.table_of(column),
                 column=column.name.lower(),
-                kind=self._kind(column),
+                kind=self._columns.kind_of(column),
                 operator=operator,
                 values=tuple(" ".join(str(item.this).lower().split()) for item in literals),
                 numeric=not any(item.is_string for item in literals),
@@ -325,14 +282,14 @@ class _Reader:
         used: set[str] = set()
         tied: set[str] = set()
         for node in self._all(exp.Column):
-            table = node.table.lower() or self._table_of(node)
+            table = node.table.lower() or self._columns.table_of(node)
             equality = node.parent
             ties = (
                 isinstance(equality, exp.EQ)
                 and isinstance(equality.this, exp.Column)
                 and isinstance(equality.expression, exp.Column)
             )
-            (tied if ties else used).add(self._aliases.get(table, table))
+            (tied if ties else used).add(self._columns.aliases.get(table, table))
         return len(tied - used)
 
     def _contradicts(self, nulls: list[exp.Is], filters: tuple[Filter, ...]) -> bool:

@@ -8,8 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sentinel_sql.errors import MissingExtraError
-from sentinel_sql.report.drawing import INSTALL
+from sentinel_sql.installation import missing_extra
 
 
 def render(template: str, **context: Any) -> str:
@@ -36,7 +35,7 @@ def _environment() -> Any:
     try:
         import jinja2
     except ImportError as error:
-        raise MissingExtraError(f"the report's page needs: {INSTALL}") from error
+        raise missing_extra("the report's pages", "report") from error
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(_resource),
         autoescape=True,

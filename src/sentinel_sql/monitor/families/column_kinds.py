@@ -1,0 +1,70 @@
+"""Which table a column of a query comes from, and what kind of thing it holds.
+
+A column finds its table through the query's aliases, and its kind through the schema's types and
+its own name. Without a schema the name alone decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from sqlglot import exp
+
+from sentinel_sql.monitor.features.references import Keys
+
+Returned = Literal["count", "truth", "time", "number", "identifier", "text", "unknown"]
+
+_TIME_NAME = re.compile(r"time$|date$|^do[bd]$|_at$|_on$|^day$|^year$|^month$")
+_KEY_NAME = re.compile(r"(?:^|_)(?:id|code|key|no|uuid)$|[a-z]id$")
+_TIME_TYPE = re.compile(r"TIME|DATE", re.IGNORECASE)
+_NUMBER_TYPE = re.compile(r"INT|REAL|DOUB|FLOA|NUM|DEC|MONEY", re.IGNORECASE)
+
+
+def kind_of_column(name: str, declared: str, *, key: bool = False) -> Returned:
+    """Tell what a column holds from its name, its declared type and whether it is a key."""
+    if _TIME_TYPE.search(declared) or (_TIME_NAME.search(name) and not key):
+        return "time"
+    if key or _KEY_NAME.search(name):
+        return "identifier"
+    return "number" if _NUMBER_TYPE.search(declared) else "text" if declared else "unknown"
+
+
+class ColumnSources:
+    """The tables of one query by alias, and through them its columns.
+
+    Attributes:
+        tables: names in lower case, in the order of the query, with repeats.
+        aliases: from the name that the query uses to the table's own.
+    """
+
+    def __init__(self, tables: Iterable[exp.Table], keys: Keys | None) -> None:
+        self._keys = keys
+        self.aliases: dict[str, str] = {}
+        self.tables: list[str] = []
+        for node in tables:
+            name = node.name.lower()
+            self.tables.append(name)
+            self.aliases[node.alias_or_name.lower()] = name
+
+    def table_of(self, column: exp.Column) -> str:
+        """Return the table that a column comes from, or an empty text where it isn't known."""
+        owner = column.table.lower()
+        if owner:
+            return self.aliases.get(owner, "")
+        name = column.name.lower()
+        if self._keys is None:
+            return self.tables[0] if len(set(self.tables)) == 1 else ""
+        known = self._keys.schema.tables
+        return next((table for table in self.tables if name in known.get(table, ())), "")
+
+    def kind_of(self, column: exp.Column) -> Returned:
+        """Return what a column of the query holds."""
+        name = column.name.lower()
+        table = self.table_of(column)
+        declared, key = "", False
+        if self._keys is not None:
+            declared = self._keys.schema.tables.get(table, {}).get(name, "")
+            key = self._keys.ties(table, name)
+        return kind_of_column(name, declared, key=key)
