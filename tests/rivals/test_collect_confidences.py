@@ -294,7 +294,9 @@ def test_an_interruption_keeps_what_was_recorded_and_says_what_is_left(
         on_progress=stop,
     )
     assert found.interrupted
-    assert (sum(found.done.values()), found.missing) == (4, 8)
-    assert len(lines(tmp_path)) == 4
+    # What the other workers have ready by then is kept, too.
+    done = sum(found.done.values())
+    assert 4 <= done < 4 + workers
+    assert (len(lines(tmp_path)), found.missing) == (done, 12 - done)
     rest = ask_confidences(runs, asker(agent), ["p-true", "verbalized"], store=tmp_path)
-    assert (sum(rest.done.values()), rest.missing, rest.interrupted) == (8, 0, False)
+    assert (sum(rest.done.values()), rest.missing, rest.interrupted) == (12 - done, 0, False)
