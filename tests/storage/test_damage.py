@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -261,3 +262,24 @@ def test_the_page_shows_how_to_go_on_without_what_is_lost(tmp_path: Path) -> Non
     with TrajectoryStore.open(place) as store:
         store.append(runs[3])
     assert list(read_trajectories(place)) == runs[:3] + runs[4:] + [runs[3]]
+
+
+@pytest.mark.slow
+def test_reading_with_checksums_takes_about_as_long_as_without(tmp_path: Path) -> None:
+    runs = [
+        run.model_copy(update={"question": run.question.model_copy(update={"id": f"{n}-{at}"})})
+        for n in range(5)
+        for at, run in enumerate(fitted()[1][:200])
+    ]
+    lines = [encode(run) for run in runs]
+    (tmp_path / "without").write_bytes(b"".join(lines))
+    (tmp_path / "with").write_bytes(
+        b"".join(with_checksum(line, line=number) for number, line in enumerate(lines, 1))
+    )
+    seconds = {"with": float("inf"), "without": float("inf")}
+    for _ in range(7):
+        for name in seconds:
+            started = time.process_time()
+            assert sum(1 for _ in read_trajectories(tmp_path / name)) == 1_000
+            seconds[name] = min(seconds[name], time.process_time() - started)
+    assert seconds["with"] < 1.2 * seconds["without"]
