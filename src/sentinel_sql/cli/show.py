@@ -93,21 +93,20 @@ def _list(store: Path, *, as_json: bool) -> None:
 
 
 def _runs_table(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
+    from sentinel_sql.report.terminal.table import Layout, column, value
 
     # Ids are there to be copied: the question gives way to them, and beyond 50 characters they
     # fold, uncut.
     longest = max((len(run["id"]) for run in runs), default=0)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("id", no_wrap=longest <= 50, overflow="fold", min_width=min(longest, 50))
-    table.add_column("outcome", no_wrap=True)
-    table.add_column("steps", no_wrap=True)
-    table.add_column("question")
-    for run in runs:
-        asked = Text(run["question"], no_wrap=True, overflow="ellipsis")
-        table.add_row(run["id"], run["outcome"], str(run["steps"]), asked)
-    return table
+    layout = Layout(
+        columns=(
+            column("id", value("id"), fold=longest > 50, least=min(longest, 50)),
+            column("outcome", value("outcome"), words=True),
+            column("steps", value("steps"), words=True),
+            column("question", value("question"), words=True),
+        )
+    )
+    return layout.show({"rows": runs})
 
 
 def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:

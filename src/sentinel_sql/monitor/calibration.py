@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.isotonic import IsotonicRegression
 
 from sentinel_sql.monitor.head import Bools, Floats
 
@@ -46,6 +45,8 @@ def fit_map(raw: Floats, targets: Bools) -> CalibrationMap:
         raw: shape (n,), n ≥ 1, finite scores.
         targets: shape (n,); of one class only, the map is level at 0 or 1.
     """
+    from sklearn.isotonic import IsotonicRegression  # a guard starts without it
+
     fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     fit.fit(raw, targets.astype(np.float64))
     return CalibrationMap(

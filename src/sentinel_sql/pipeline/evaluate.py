@@ -16,7 +16,7 @@ from sentinel_sql.decision.payoff import STAKES_OF_RECORD, rational
 from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
-from sentinel_sql.evaluation.bootstrap import SEED
+from sentinel_sql.evaluation.bootstrap import RESAMPLES, SEED
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation.options import Options
@@ -48,6 +48,7 @@ def evaluate(
     header: LabelsHeader | None = None,
     bundle: Path | None = None,
     seed: int = SEED,
+    resamples: int = RESAMPLES,
     workers: int = 1,
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Evaluation:
@@ -66,6 +67,7 @@ def evaluate(
         header: of the labels file; where its judge or mode isn't that of the fit, it is noted.
         bundle: the folder that the monitor was read from, beside which spending is recorded.
         seed: of the bootstrap.
+        resamples: of the bootstrap, at least one; fewer are faster, and their intervals coarser.
         workers: processes that score; the numbers don't depend on it. See `assess_runs`.
         on_progress: told (runs scored, questions of the pool).
 
@@ -75,11 +77,13 @@ def evaluate(
         StoreError: no run of this pool, a run twice, a run that contradicts itself, or one without
             probes where the monitor learned from them.
         LabelsError: labels that don't fit the runs.
-        InputError: no stakes, or some that make no sense, or an option that these runs don't
-            allow.
+        InputError: no stakes, or some that make no sense, no resamples, or an option that these
+            runs don't allow.
     """
     if not stakes:
         raise InputError("no stakes to evaluate at: give at least one λ, such as 1, 4 or 9")
+    if resamples < 1:
+        raise InputError(f"resamples={resamples} draws nothing: give at least 1, or leave it out")
     for level in stakes:
         rational(level)
     _check_fit(monitor, pools, schema)
@@ -117,7 +121,7 @@ def evaluate(
             hashes
             | {
                 "labels": picked.labels_sha256.hexdigest(),
-                "settings": settings_hash(options, stakes, seed),
+                "settings": settings_hash(options, stakes, seed, resamples),
             },
         )
     evidence = Evidence.gather(
@@ -128,6 +132,7 @@ def evaluate(
         facts=facts,
         calibration=PrefixScores.from_columns(monitor.calibration),
         seed=seed,
+        resamples=resamples,
     )
     return Evaluation(
         pool=pool,

@@ -32,17 +32,21 @@ class Column:
         cell: writes its cells.
         words: it holds words; the first column of a layout always does.
         fold: it goes on in a next line where the terminal is too narrow; others are cut.
+        least: characters that it has at least.
     """
 
     heading: str
     cell: Cell
     words: bool = False
     fold: bool = False
+    least: int | None = None
 
 
-def column(heading: str, cell: Cell, *, words: bool = False, fold: bool = False) -> Column:
+def column(
+    heading: str, cell: Cell, *, words: bool = False, fold: bool = False, least: int | None = None
+) -> Column:
     """Return a column; shorter to write where a layout has many."""
-    return Column(heading=heading, cell=cell, words=words, fold=fold)
+    return Column(heading=heading, cell=cell, words=words, fold=fold, least=least)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +63,7 @@ class Layout:
         first_is_number: the first column holds numbers.
     """
 
-    title: str | None
+    title: str | None = ""
     columns: Sequence[Column]
     caption: str | None = ""
     section: Callable[[Json], str] | None = None
@@ -70,7 +74,7 @@ class Layout:
     def show(self, exhibit: Json) -> Table:
         """Return the table of an exhibit (`Exhibit.to_json`), or of anything with its `rows`."""
         table = Table(
-            title=exhibit["title"] if self.title is None else self.title,
+            title=(exhibit["title"] if self.title is None else self.title) or None,
             title_justify="left",
             title_style="bold",
             caption=(exhibit["note"] if self.caption is None else self.caption) or None,
@@ -84,10 +88,11 @@ class Layout:
         for number, each in enumerate(self.columns):
             words = each.words or (number == 0 and not self.first_is_number)
             table.add_column(
-                each.heading,
+                Text(each.heading),
                 justify="left" if words else "right",
                 no_wrap=not each.fold,
                 overflow="fold" if each.fold else "ellipsis",
+                min_width=each.least,
             )
         section = None
         for row in self.arrange(exhibit["rows"]):
