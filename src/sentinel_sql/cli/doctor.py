@@ -170,9 +170,7 @@ def _table(findings: list[Finding]) -> RenderableType:
     layout = Layout(
         columns=(
             column("what", value("name")),
-            column(
-                "is", lambda row: Text(row["standing"], styles[row["standing"]]), words=True
-            ),
+            column("is", lambda row: Text(row["standing"], styles[row["standing"]]), words=True),
             column("detail", value("detail"), words=True, fold=True),
         )
     )

@@ -14,6 +14,7 @@ from sentinel_sql.cli.output import AsJson, emit
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
     from sentinel_sql.decision.policy import Policy
     from sentinel_sql.monitor.session import Monitor
@@ -103,10 +104,17 @@ def _runs_table(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
             column("id", value("id"), fold=longest > 50, least=min(longest, 50)),
             column("outcome", value("outcome"), words=True),
             column("steps", value("steps"), words=True),
-            column("question", value("question"), words=True),
+            column("question", _asked, words=True, fold=True),
         )
     )
     return layout.show({"rows": runs})
+
+
+def _asked(row: Mapping[str, Any]) -> Text:
+    """Write a question that is cut where the terminal ends."""
+    from rich.text import Text
+
+    return Text(row["question"], no_wrap=True, overflow="ellipsis")
 
 
 def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:
