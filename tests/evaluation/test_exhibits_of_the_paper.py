@@ -146,9 +146,7 @@ def test_stakes_hold_those_of_record_exactly_and_the_ladder_agrees() -> None:
 
 
 @given(cases=st.integers(1, 400), part=st.floats(0, 1))
-def test_a_counted_share_has_the_exact_interval_of_a_binomial_test(
-    cases: int, part: float
-) -> None:
+def test_a_counted_share_has_the_exact_interval_of_a_binomial_test(cases: int, part: float) -> None:
     hits = round(part * cases)
     counted = counted_share(hits, cases)
     assert counted is not None

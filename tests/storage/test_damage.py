@@ -40,7 +40,7 @@ from sentinel_sql.trajectory.store import (
 )
 from small_runs import AGENT, fitted, header
 
-DOCS = Path(__file__).parents[2] / "docs" / "trajectory.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def test_the_page_shows_how_to_go_on_without_what_is_lost(tmp_path: Path) -> Non
     file = place / "trajectories.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:3] + lines[4:]))
-    with pytest.raises(StoreError, match=r"docs/trajectory\.md"):
+    with pytest.raises(StoreError, match=r"docs/reference/formats\.md"):
         list(read_trajectories(place))
     (command,) = re.findall(r"```sh\n(sed .*?)```", DOCS.read_text(), re.DOTALL)
     subprocess.run(["/bin/sh", "-ec", command.replace("runs/qwen", str(place))], check=True)

@@ -79,6 +79,7 @@ class CollectSummary:
         steps: steps of the runs recorded this time.
         prompt_tokens: tokens read for them, as far as the endpoint told.
         completion_tokens: tokens generated for them, as far as the endpoint told.
+        notes: what was wrong with a reply (`StepNote`: cut, unreadable telemetry) → how many.
         seconds: wall time.
         interrupted: the user ended it before its end.
     """
@@ -92,6 +93,7 @@ class CollectSummary:
     steps: int
     prompt_tokens: int
     completion_tokens: int
+    notes: Mapping[str, int]
     seconds: float
     interrupted: bool
 
@@ -178,6 +180,7 @@ def collect(
         steps=sum(usage.steps for usage in recorded),
         prompt_tokens=sum(usage.prompt_tokens for usage in recorded),
         completion_tokens=sum(usage.completion_tokens for usage in recorded),
+        notes=dict(Counter(note for usage in recorded for note in usage.notes)),
         seconds=asked.seconds,
         interrupted=asked.interrupted,
     )
@@ -190,6 +193,7 @@ class _Usage:
     steps: int
     prompt_tokens: int
     completion_tokens: int
+    notes: tuple[str, ...]
 
 
 def _usage(run: Trajectory) -> _Usage:
@@ -198,6 +202,7 @@ def _usage(run: Trajectory) -> _Usage:
         steps=len(run.steps),
         prompt_tokens=sum(usage.prompt_tokens or 0 for usage in known),
         completion_tokens=sum(usage.completion_tokens or 0 for usage in known),
+        notes=tuple(note for step in run.steps for note in step.notes),
     )
 
 

@@ -25,8 +25,8 @@ _PART_OF_A_SEAL: Final = re.compile(rb',"line":[0-9]|"crc32":"')
 _CHECKSUM_STARTS_AT: Final = len(b',"crc32":"00000000"}')
 
 REMEDY: Final = (
-    "restore the file from a copy, or take its checksums off as docs/trajectory.md shows, to go on "
-    "without what is lost"
+    "restore the file from a copy, or take its checksums off as docs/reference/formats.md shows, "
+    "to go on without what is lost"
 )
 
 
