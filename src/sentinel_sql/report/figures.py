@@ -1,4 +1,4 @@
-"""The figures of one agent, each drawn from the tables beside it and nothing else."""
+"""The figures of one agent, each drawn from the rows of its tables and nothing else."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Rows = Mapping[str, Sequence[Any]]
-"""Rows of an agent's tables, by name (`evaluation_store.typed_rows`)."""
-
 Figured = Callable[[Rows, str], Drawn | None]
 """From an agent's rows and a name that is unique on the page; None where nothing can be drawn."""
 
@@ -62,8 +60,7 @@ def stakes(rows_of: Rows, name: str) -> Drawn | None:
             ("coverage", "ink", "--", "runs answered"),
             ("accuracy", "good", "-", "answers right"),
         ):
-            spans = [(row.stakes, getattr(row, column)) for row in rows]
-            known = [(level, it.estimate) for level, it in spans if it is not None]
+            known = [(row.stakes, it.estimate) for row in rows if (it := getattr(row, column))]
             below.plot(*zip(*known, strict=True), dashes, color=COLOURS[colour], label=words)
             _band(below, rows, column, colour)
         below.set_ylim(0, 1.02)
@@ -210,13 +207,12 @@ def reliability(rows_of: Rows, name: str) -> Drawn | None:
             if not here:
                 continue
             x = [row.confidence for row in here]
-            axes.plot(
-                x, [row.accuracy.estimate for row in here], dashes, color=COLOURS[colour], lw=1.2
-            )
+            y = [row.accuracy.estimate for row in here]
+            axes.plot(x, y, dashes, color=COLOURS[colour], lw=1.2)
             biggest = max(row.n for row in here)
             axes.scatter(
                 x,
-                [row.accuracy.estimate for row in here],
+                y,
                 s=[25 + 110 * row.n / biggest for row in here],
                 marker=mark,
                 color=COLOURS[colour],
@@ -266,11 +262,10 @@ def by_step(rows_of: Rows, name: str) -> Drawn | None:
             if not here:
                 continue
             t = [row.t for row in here]
-            axes.plot(
-                t, [row.auroc.estimate for row in here], dashes, marker=mark, color=COLOURS[colour]
-            )
+            auroc = [row.auroc.estimate for row in here]
+            axes.plot(t, auroc, dashes, marker=mark, color=COLOURS[colour])
             _band(axes, here, "auroc", colour, x="t")
-            direct_label(axes, t[-1], here[-1].auroc.estimate, head, colour)
+            direct_label(axes, t[-1], auroc[-1], head, colour)
         axes.axhline(0.5, color=COLOURS["muted"], lw=1, ls=":")
         axes.set_ylim(0, 1.02)
         axes.set_xlim(0, max(row.t for row in rows) * 1.22 + 0.4)
@@ -293,9 +288,7 @@ def step_economics(rows_of: Rows, name: str) -> Drawn | None:
     rows = [row for row in _known(rows_of, "step_economics", "steps") if row.n]
     if not rows:
         return None
-    costs = [
-        cost for cost in ("steps", "tokens") if all(getattr(row, cost) is not None for row in rows)
-    ]
+    costs = [cost for cost in ("steps", "tokens") if all(getattr(row, cost) for row in rows)]
 
     def paint(axes: Any) -> None:
         panels = [axes] if len(costs) == 1 else list(axes)
@@ -342,8 +335,7 @@ def _known(rows_of: Rows, table: str, *columns: str) -> list[Any]:
 
 
 def _band(axes: Axes, rows: Sequence[Any], column: str, colour: str, *, x: str = "stakes") -> None:
-    known = [(getattr(row, x), getattr(row, column)) for row in rows]
-    known = [(place, span) for place, span in known if span is not None]
+    known = [(getattr(row, x), span) for row in rows if (span := getattr(row, column))]
     axes.fill_between(
         [place for place, _ in known],
         [span.low for _, span in known],
