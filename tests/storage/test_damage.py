@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from sentinel_sql.errors import SentinelError, StoreError
+from sentinel_sql.errors import BundleError, SentinelError, StoreError
 from sentinel_sql.evaluation_store import folder as evaluations
+from sentinel_sql.evaluation_store.spending import record_spending, spending_log
 from sentinel_sql.evaluation_store.views import read_views
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.verdicts import StoredVerdict, VerdictLog, read_verdicts
@@ -189,6 +190,21 @@ def test_every_flip_in_a_line_is_refused_and_names_file_and_remedy(
             its.read(place)
         assert path.name in str(caught.value)
         assert re.search("restore|make it again|--verdicts", str(caught.value))
+
+
+def test_no_flipped_bit_in_the_spending_record_is_silent(tmp_path: Path) -> None:
+    look = dict.fromkeys(("pools", "runs", "monitor", "labels", "settings"), "ab" * 32)
+    for number in range(3):
+        assert record_spending(tmp_path / "m", look | {"runs": str(number)}) == number + 1
+    log = spending_log(tmp_path / "m")
+    data = log.read_bytes()
+    moments = random.Random(5)
+    for at in (moments.randrange(len(data)) for _ in range(40)):
+        log.write_bytes(data[:at] + bytes([data[at] ^ 1 << moments.randrange(8)]) + data[at + 1 :])
+        with pytest.raises(BundleError, match=r"spent\.jsonl.* move it away"):
+            record_spending(tmp_path / "m", look)
+    log.write_bytes(data)
+    assert record_spending(tmp_path / "m", look) == 4
 
 
 # --- lines that are missing, doubled or moved ----------------------------------------------------
