@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -31,10 +32,10 @@ STEPS = ("fsync", "replace", "mkdir", "unlink", "rename", "open")
 
 
 @cache
-def made(options: Options | None = None) -> tuple[Evaluation, list[dict[str, Any]]]:
+def made() -> Evaluation:
     monitor, runs, pools, labels = fitted()
-    evaluation = evaluate(monitor, runs, pools, labels, stakes=(1.0,), options=options)
-    return evaluation, list(sample(evaluation, monitor, runs, labels, most=4))
+    evaluation = evaluate(monitor, runs, pools, labels, stakes=(1.0,))
+    return replace(evaluation, views=tuple(sample(evaluation, monitor, runs, labels, most=4)))
 
 
 def killed_at(step: int, work: Callable[[], object]) -> bool:
@@ -73,10 +74,9 @@ def kills(work: Callable[[], object], *, stride: int) -> Iterator[int]:
 def test_killed_anywhere_a_new_evaluation_is_all_there_or_not_at_all(
     tmp_path: Path, stride: int
 ) -> None:
-    evaluation, views = made()
     place = tmp_path / "evaluation"
     died = there = 0
-    for _ in kills(lambda: save(evaluation, place, views=views), stride=stride):
+    for _ in kills(lambda: save(made(), place), stride=stride):
         died += 1
         if place.exists():
             there += 1
@@ -92,8 +92,8 @@ def test_killed_while_it_adds_tables_a_command_leaves_a_whole_evaluation(
     tmp_path: Path, stride: int
 ) -> None:
     place = tmp_path / "evaluation"
-    save(made()[0], place, views=made()[1])
-    further = {"further": made()[0].exhibits["heads"]}
+    save(made(), place)
+    further = {"further": made().exhibits["heads"]}
     found = set()
     for _ in kills(lambda: tables.write(place, further), stride=stride):
         if (place / "tables").exists():  # exchanged by two renames where the kernel has no better
@@ -140,7 +140,7 @@ def test_an_option_that_the_runs_dont_allow_spends_nothing(
 )
 def test_a_file_that_an_evaluation_had_and_lost_is_named(tmp_path: Path, name: str) -> None:
     place = tmp_path / "evaluation"
-    save(made()[0], place, views=made()[1])
+    save(made(), place)
     (place / name).unlink()
     with pytest.raises(InputError, match=rf"{Path(name).name} .*make it again"):
         read(place)
@@ -155,7 +155,7 @@ def test_an_evaluation_of_another_version_is_refused_by_every_reader(
     from sentinel_sql.report.evaluated_agents import read_agents
 
     place = tmp_path / "evaluation"
-    save(made()[0], place)
+    save(made(), place)
     document = json.loads((place / "evaluation.json").read_text())
     (place / "evaluation.json").write_text(json.dumps(document | {"format": version}))
     for reader in (lambda: read(place), lambda: read_agents([place])):

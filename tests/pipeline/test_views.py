@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_a_sample_passes_over_the_store_once_and_keeps_the_chosen_runs_only(know
 
 def test_what_runs_said_is_readable_by_its_owner_only(known: Known, tmp_path: Path) -> None:
     views = list(sample(known.evaluation, known.monitor, known.runs, known.labels))
-    save(known.evaluation, tmp_path / "evaluation", views=views)
+    save(replace(known.evaluation, views=tuple(views)), tmp_path / "evaluation")
     file = tmp_path / "evaluation" / VIEWS
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert read_views(tmp_path / "evaluation", most=MOST, size=10**9) == views != []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ def evaluation_folder(known: Known, tmp_path_factory: pytest.TempPathFactory) ->
     """The evaluation as `sentinel evaluate --out` writes it."""
     folder = tmp_path_factory.mktemp("evaluations") / "first"
     views = sample(known.evaluation, known.monitor, known.runs, known.labels)
-    save(known.evaluation, folder, views=views)
+    save(replace(known.evaluation, views=tuple(views)), folder)
     return folder
 
 

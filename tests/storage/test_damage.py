@@ -7,15 +7,15 @@ import re
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sentinel_sql.errors import BundleError, SentinelError, StoreError
 from sentinel_sql.evaluation_store import folder as evaluations
+from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.spending import record_spending, spending_log
 from sentinel_sql.evaluation_store.views import read_views
 from sentinel_sql.labels.file import read_labels, write_labels
@@ -85,15 +85,14 @@ def write_verdicts(place: Path) -> None:
 
 
 @cache
-def evaluated() -> tuple[Any, list[dict[str, Any]]]:
+def evaluated() -> Evaluation:
     monitor, runs, pools, labels = fitted()
     made = evaluate(monitor, runs, pools, labels, stakes=(1.0,))
-    return made, list(sample(made, monitor, runs, labels, most=6))
+    return replace(made, views=tuple(sample(made, monitor, runs, labels, most=6)))
 
 
 def write_evaluation(place: Path) -> None:
-    made, views = evaluated()
-    evaluations.save(made, place, views=views)
+    evaluations.save(evaluated(), place)
 
 
 def read_evaluation(place: Path) -> object:

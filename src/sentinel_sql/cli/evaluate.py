@@ -71,7 +71,7 @@ def evaluate(
     confidences: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="With --rivals: what `sentinel rivals collect` was told, too."
+            metavar="DIR", help="With --rivals: also the folder of `sentinel rivals collect`."
         ),
     ] = None,
     seeds: Annotated[
@@ -105,7 +105,6 @@ def evaluate(
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
-    from sentinel_sql.evaluation.options import Options, Prices
     from sentinel_sql.evaluation_store.folder import check_place, save
     from sentinel_sql.evaluation_store.sources import EVALUATE, Source
     from sentinel_sql.labels.file import read_labels
@@ -137,13 +136,11 @@ def evaluate(
             labelled,
             stakes=tuple(stakes or STAKES_OF_RECORD),
             pool=pool.value,
-            options=Options(
-                exact_bar=exact_bar,
-                strict=strict,
-                question_only=question_only,
-                reweight=reweight,
-                prices=None if prices is None else Prices(prompt=prices[0], completion=prices[1]),
-            ),
+            exact_bar=exact_bar,
+            strict=strict,
+            question_only=question_only,
+            reweight=reweight,
+            prices=prices,
             schema=header.schema,
             header=header,
             bundle=monitor,
@@ -179,13 +176,13 @@ def evaluate(
             )
             made = replace(made, exhibits={**made.exhibits, **varied})
     if out is not None:
-        views: list[dict[str, Any]] | None = None
         if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
             with _put_off(failed):
-                views = list(sample(made, load(monitor), read_trajectories(store), labelled))
+                views = sample(made, load(monitor), read_trajectories(store), labelled)
+                made = replace(made, views=tuple(views))
         # Last, so that the folder is of one piece; the pool is spent, and no failure takes a
         # figure away.
-        say_gone(out, save(made, out, source=source, further=listed, views=views))
+        say_gone(out, save(made, out, source=source, further=listed))
     document = made.to_json()
     emit(document, as_json=as_json, tables=lambda: _shown(document))
     if failed:

@@ -13,7 +13,8 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from sentinel_sql.decision.guard import Guard, guarded
+from sentinel_sql.decision.agent_loop import guarded
+from sentinel_sql.decision.guard import Guard
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer
 from sentinel_sql.report.terminal.gauges import State, dials, header, row

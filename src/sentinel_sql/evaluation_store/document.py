@@ -10,6 +10,8 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from sentinel_sql.trajectory.record import Record
 
+FORMAT = "sentinel-evaluation/1"
+
 Count = Annotated[int, Field(ge=0)]
 
 

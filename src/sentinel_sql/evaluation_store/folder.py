@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -27,9 +28,8 @@ from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.evaluation_store import tables
-from sentinel_sql.evaluation_store.document import Document, loaded, require
+from sentinel_sql.evaluation_store.document import FORMAT, Document, loaded, require
 from sentinel_sql.evaluation_store.kept_tables import carry_over
-from sentinel_sql.evaluation_store.record import FORMAT, Evaluation
 from sentinel_sql.evaluation_store.sources import SOURCES, Source
 from sentinel_sql.evaluation_store.tables import Table
 from sentinel_sql.evaluation_store.typed_rows import typed_rows
@@ -51,6 +51,29 @@ PARTS = (
 """All that an evaluation's folder is made of; one that holds more is never replaced."""
 _CALIBRATION, _FACTS = "calibration/", "facts/"
 _AGAIN = "make it again with `sentinel evaluate … --out FOLDER`"
+
+
+class Savable(Protocol):
+    """What `save` writes of an evaluation."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The columns that its exhibits are made of."""
+        ...
+
+    @property
+    def exhibits(self) -> Mapping[str, Exhibit[Any]]:
+        """What is written as tables, by name."""
+        ...
+
+    @property
+    def views(self) -> Sequence[Mapping[str, Any]]:
+        """Single runs, JSON-ready."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the columns."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +98,11 @@ class StoredEvaluation:
 
 
 def save(
-    evaluation: Evaluation,
-    folder: str | Path,
+    evaluation: Savable,
+    folder: str | PathLike[str],
     *,
     source: Source | None = None,
     further: Mapping[str, Exhibit[Any]] | None = None,
-    views: Iterable[Mapping[str, Any]] | None = None,
 ) -> dict[str, str]:
     """Write an evaluation; the folder appears whole or not at all, an older one is replaced.
 
@@ -92,7 +114,6 @@ def save(
         folder: where.
         source: the files that it was made of, None where nobody knows.
         further: exhibits for the tables alone, too long for the document.
-        views: a sample of single runs (`pipeline.run_views.sample`); None keeps none.
 
     Returns:
         The tables that didn't stay, each with the command that had made it, or an empty text.
@@ -102,8 +123,8 @@ def save(
     """
     folder = Path(folder)
     contents = {SCORES: packed(columns_of(evaluation.evidence))}
-    if views is not None:
-        contents[VIEWS] = views_text(views).encode()
+    if evaluation.views:
+        contents[VIEWS] = views_text(evaluation.views).encode()
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     document = sealed(evaluation.to_json() | {"files": hashes})
     with (

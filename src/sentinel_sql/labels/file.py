@@ -8,13 +8,14 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from sentinel_sql.errors import InputError, LabelsError
-from sentinel_sql.labels.record import FORMAT, JudgeName, Label, LabelsHeader
+from sentinel_sql.labels.record import FORMAT, JudgeName, Label, Labels, LabelsHeader
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.checksums import Line, read_lines, with_checksum
 from sentinel_sql.storage.whole_file import check_writable, write_whole
@@ -22,12 +23,13 @@ from sentinel_sql.storage.whole_file import check_writable, write_whole
 _REMEDY = "make it again with `sentinel label`"
 
 
-def write_labels(path: Path, header: LabelsHeader, labels: Iterable[Label]) -> None:
+def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterable[Label]) -> None:
     """Write a labels file; it appears whole, readable by its owner only, or not at all.
 
     Raises:
         LabelsError: two labels have one question id, or the file can't be written.
     """
+    path = Path(path)
     records: list[dict[str, Any]] = []
     seen: set[str] = set()
     for label in labels:
@@ -81,13 +83,14 @@ def check_place(path: Path) -> None:
         )
 
 
-def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:
+def read_labels(path: str | PathLike[str]) -> Labels:
     """Read what `write_labels` wrote: the header, and the labels by question id.
 
     Raises:
         LabelsError: the file is missing, isn't a labels file, has another version, is cut
             short, or labels a question twice.
     """
+    path = Path(path)
     try:
         data = path.read_bytes()
         data.decode()
@@ -118,7 +121,7 @@ def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:
         raise LabelsError(
             f"{path} is cut short, it had {stated:,} labels and has {len(labels):,}: {_REMEDY}"
         )
-    return header, labels
+    return Labels(header=header, by_run=labels)
 
 
 def _header_json(header: LabelsHeader, *, labels: int) -> dict[str, Any]:

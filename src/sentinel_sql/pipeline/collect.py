@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes import Prober
 from sentinel_sql.errors import QuestionsError
 from sentinel_sql.pipeline.ask_many import Tally, ask_many
+from sentinel_sql.pipeline.inputs import AnyQuestions, questions_from
 from sentinel_sql.pipeline.probe import with_probes
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import AgentInfo, Step, Trajectory
@@ -99,11 +101,11 @@ class CollectSummary:
 
 
 def collect(
-    questions: Sequence[Question],
+    questions: AnyQuestions,
     agent: Agent,
     database: Database,
     *,
-    store: str | Path,
+    store: str | PathLike[str],
     workers: int = 4,
     limit: int | None = None,
     prober: Prober | None = None,
@@ -116,7 +118,7 @@ def collect(
     collection with a summary; runs under way then are given up.
 
     Args:
-        questions: what to ask, ids all different.
+        questions: what to ask, ids all different; or their file.
         agent: who answers; shared by the workers.
         database: the agent's database, for the store's manifest.
         store: the store's folder; made if absent.
@@ -132,6 +134,7 @@ def collect(
         EndpointError: the endpoint is unusable: its very first answer says so, or runs keep
             failing. What was recorded before stays.
     """
+    questions = questions_from(questions)
     _refuse_doubles(questions)
     manifest = StoreManifest(
         agent=agent.info,

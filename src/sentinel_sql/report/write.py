@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import Any, Final, TypeAlias
 
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation_store import tables as disk
+from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.sources import SOURCES
 from sentinel_sql.evaluation_store.views import VIEWS, read_views
 from sentinel_sql.report.agent_comparison import FOLDER, agents_figure, write_across
@@ -25,6 +29,7 @@ RUNS_SIZE: Final = 2_000_000
 """Bytes of single runs on a page, so that it stays below 5 MB whatever they said (ours)."""
 
 OnProgress = Callable[[int, int], None]
+AnyEvaluation: TypeAlias = Evaluation | str | PathLike[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +54,8 @@ class Written:
 
 
 def write_report(
-    folders: Sequence[Path],
-    out: Path,
+    evaluations: AnyEvaluation | Sequence[AnyEvaluation],
+    out: str | PathLike[str],
     *,
     runs: bool = True,
     on_progress: OnProgress = lambda _done, _total: None,
@@ -58,7 +63,8 @@ def write_report(
     """Write a report of one or more evaluations: page, PNG and SVG figures, CSV and Parquet.
 
     Args:
-        folders: evaluations that `sentinel evaluate … --out` wrote, one an agent.
+        evaluations: one, or one an agent: as `evaluate` returned it, or the folder that it was
+            saved to.
         out: made if absent; files of an older report are replaced.
         runs: show single runs, with what they said; without, the page holds no row of data.
         on_progress: told (figures drawn, figures to draw).
@@ -67,7 +73,29 @@ def write_report(
         InputError: an evaluation is missing or damaged, or `out` can't be written.
         MissingExtraError: matplotlib or Jinja2 isn't installed.
     """
-    agents = read_agents(folders)
+    with _folders(evaluations) as folders:
+        return _write(read_agents(folders), Path(out), runs=runs, on_progress=on_progress)
+
+
+@contextmanager
+def _folders(evaluations: AnyEvaluation | Sequence[AnyEvaluation]) -> Iterator[list[Path]]:
+    """Give each evaluation's folder; one that only a program holds is saved for as long."""
+    if isinstance(evaluations, Evaluation | str | PathLike):
+        evaluations = [evaluations]
+    with TemporaryDirectory(prefix="sentinel-report-") as place:
+        folders = []
+        for number, each in enumerate(evaluations, 1):
+            if isinstance(each, Evaluation):
+                folders.append(Path(place) / f"evaluation-{number}")
+                each.save(folders[-1])
+            else:
+                folders.append(Path(each))
+        yield folders
+
+
+def _write(
+    agents: Sequence[ReportedAgent], out: Path, *, runs: bool, on_progress: OnProgress
+) -> Written:
     _keep_apart(agents, out)
     if runs:
         _check_views(agents)

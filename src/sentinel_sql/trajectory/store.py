@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedReader
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Literal, Self, TypeVar
 
@@ -48,7 +49,7 @@ class StoreManifest(Record):
     schema_sha256: str | None = None
 
 
-def read_trajectories(path: str | Path) -> Iterator[Trajectory]:
+def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
     """Yield the trajectories of a store's folder or of one recordings file, in their order.
 
     Reading never writes, locks or repairs, so it works on a read-only disk and beside a running
@@ -74,7 +75,7 @@ def read_trajectories(path: str | Path) -> Iterator[Trajectory]:
     return _read(path, torn_tail_is_fault=True)
 
 
-def read_manifest(folder: str | Path) -> StoreManifest | None:
+def read_manifest(folder: str | PathLike[str]) -> StoreManifest | None:
     """Return whose runs a store holds, or None where `folder` is a recordings file or no store.
 
     Raises:
@@ -189,7 +190,7 @@ class TrajectoryStore:
         self._guard = threading.Lock()
 
     @classmethod
-    def open(cls, folder: str | Path, *, manifest: StoreManifest | None = None) -> Self:
+    def open(cls, folder: str | PathLike[str], *, manifest: StoreManifest | None = None) -> Self:
         """Open a store, or make one where `manifest` says whose.
 
         A last line that a dying process left behind is set aside in `trajectories.torn`; its
