@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from score_cases import prefix_scores, random_scores, replay_one_by_one, stakes_levels
 from sentinel_sql.decision.policy import KINDS, REASONS, SYSTEMS, Ending, Policy, policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import early_stop, freeze
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 
 @dataclass(frozen=True)

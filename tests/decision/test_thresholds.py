@@ -18,9 +18,10 @@ from score_cases import (
     score_by_hand,
     stakes_levels,
 )
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds, early_stop, freeze, gate_threshold
+from sentinel_sql.decision.thresholds import early_stop, freeze, gate_threshold
 from sentinel_sql.errors import BundleError, CannotFitError
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 
 
 def minima(scores: PrefixScores) -> list[float]:

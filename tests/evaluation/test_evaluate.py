@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import early_stop
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
@@ -17,6 +16,7 @@ from sentinel_sql.evaluation.options import Options, Prices
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.spending import spending_log
 from sentinel_sql.monitor.bundle import load, save
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.pipeline.evaluate import evaluate
 from sentinel_sql.questions.pools import make_pools
 from sentinel_sql.schema import Schema

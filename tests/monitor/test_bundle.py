@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from run_cases import HEADER, planted_store
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import BundleError
 from sentinel_sql.monitor import bundle
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.fit import fit
 

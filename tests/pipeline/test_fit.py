@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from run_cases import HEADER, planted_store
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import (
     CannotFitError,
     InputError,
@@ -15,6 +13,8 @@ from sentinel_sql.errors import (
     PoolsError,
     StoreError,
 )
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.pipeline.fit import STAGES, fit
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.testing import make_step

@@ -12,8 +12,8 @@ import pytest
 
 from report_world import SNEAKY, Known
 from sentinel_sql.decision.policy import KINDS, REASONS, policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 WIDTHS = (380, 1600)

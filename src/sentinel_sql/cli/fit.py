@@ -125,9 +125,8 @@ def _screen(made: Monitor, out: Path) -> Iterator[RenderableType]:
 
 
 def _told(made: Monitor, out: Path) -> Mapping[str, object]:
-    from sentinel_sql.decision.thresholds import Thresholds
 
-    frozen = Thresholds.from_json(made.thresholds)
+    frozen = made.thresholds
     estimators = made.estimators
     return {
         "bundle": out,

@@ -112,17 +112,15 @@ def _runs_table(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:
     from sentinel_sql.decision.policy import policy
-    from sentinel_sql.decision.prefix_scores import PrefixScores
-    from sentinel_sql.decision.thresholds import Thresholds
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.trajectory.store import read_trajectories
 
     bundle = load(monitor)
     rules = policy(
         "early-stop" if wanted.early_stop else "full",
-        thresholds=Thresholds.from_json(bundle.thresholds),
+        thresholds=bundle.thresholds,
         stakes=wanted.stakes,
-        calibration=PrefixScores.from_columns(bundle.calibration),
+        calibration=bundle.calibration,
     )
     trajectory = _find(read_trajectories(store), question_id, store)
     states = list(_states(trajectory, bundle, rules))

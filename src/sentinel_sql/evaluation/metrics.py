@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
 BINS = 10
 """Equal-width bins of the calibration error (paper appendix D)."""

@@ -13,10 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Floats, PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds, freeze
+from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.errors import CannotFitError
 from sentinel_sql.monitor.calibration import CalibrationMap, fit_map
+from sentinel_sql.monitor.prefix_scores import Floats, PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 
 
 def question_alone(

@@ -19,8 +19,6 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.evaluation.options import Options
@@ -30,6 +28,8 @@ from sentinel_sql.evaluation_store.document import Document, require
 from sentinel_sql.evaluation_store.kept_tables import carry_over
 from sentinel_sql.evaluation_store.record import FORMAT, Evaluation
 from sentinel_sql.evaluation_store.sources import SOURCES, Source
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.storage.whole_file import (
     OccupiedError,

@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD, rational
-from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
 from sentinel_sql.evaluation.bootstrap import SEED
 from sentinel_sql.evaluation.exhibit_record import Evidence
@@ -25,6 +23,7 @@ from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.spending import record_spending, settings_hash
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import MANIFEST
+from sentinel_sql.monitor.prefix_scores import Bools, PrefixScores
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.questions.pools import PoolName, Pools
@@ -83,7 +82,7 @@ def evaluate(
     for level in stakes:
         rational(level)
     _check_fit(monitor, pools, schema)
-    thresholds = Thresholds.from_json(monitor.thresholds)
+    thresholds = monitor.thresholds
     asked = [qid for qid, template in pools.templates.items() if pools.pools[template] == pool]
     picked = _Picked(monitor=monitor, pools=pools, pool=pool, labels=labels)
     scores = prefix_scores(
@@ -114,7 +113,7 @@ def evaluate(
             strict=picked.strict(scores),
             prompt_tokens=np.array(picked.prompt_tokens, np.float64),  # None becomes NaN
         ),
-        calibration=PrefixScores.from_columns(monitor.calibration),
+        calibration=monitor.calibration,
         seed=seed,
     )
     spent = None

@@ -13,13 +13,12 @@ from typing import Any, Final
 
 from sentinel_sql.decision.neighbours import nearest_answers, nearest_runs
 from sentinel_sql.decision.policy import policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.sample_runs import MOST, telling
 from sentinel_sql.evaluation_store.folder import VIEWS
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Assessment, Monitor
 from sentinel_sql.pipeline.score_reasons import weights
 from sentinel_sql.storage.whole_file import write_whole
@@ -48,7 +47,7 @@ def view(
         calibration: the monitor's calibration columns, if they are already read.
     """
     if calibration is None:
-        calibration = PrefixScores.from_columns(monitor.calibration)
+        calibration = monitor.calibration
     session = monitor.open(trajectory.question)
     hybrid = monitor.estimators.delivery.hybrid is not None
     states = []
@@ -107,11 +106,11 @@ def sample(
         exact_bar: as in the evaluation.
         most: views to make.
     """
-    calibration = PrefixScores.from_columns(monitor.calibration)
+    calibration = monitor.calibration
     policies = [
         policy(
             system,
-            thresholds=Thresholds.from_json(monitor.thresholds),
+            thresholds=monitor.thresholds,
             stakes=level,
             exact=exact_bar,
             calibration=calibration,

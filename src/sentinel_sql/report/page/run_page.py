@@ -7,8 +7,6 @@ from typing import Any
 
 from sentinel_sql.decision.payoff import chow_bar
 from sentinel_sql.decision.policy import policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.evaluation.exhibits.stakes_sweep import GRID
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.report.page.data import HEADS, nearest_level, packed
@@ -31,8 +29,8 @@ def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_
     """
     chow_bar(stakes)
     levels = sorted({*GRID, stakes})
-    thresholds = Thresholds.from_json(monitor.thresholds)
-    calibration = PrefixScores.from_columns(monitor.calibration)
+    thresholds = monitor.thresholds
+    calibration = monitor.calibration
     rules = [
         policy("early-stop", thresholds=thresholds, stakes=level, calibration=calibration)
         for level in levels
