@@ -90,7 +90,9 @@ class Evidence:
                     "reading the question alone needs the calibration pool's columns: name the "
                     "monitor that they are in"
                 )
-            scores, frozen_on, thresholds = question_alone(scores, calibration, stakes=stakes)
+            scores, frozen_on, thresholds = question_alone(
+                scores, calibration, stakes=stakes, gate=thresholds.gate
+            )
         if options.strict:
             scores = strictly(scores, facts)
         resampling = Resampling.over(

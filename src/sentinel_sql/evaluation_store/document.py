@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.trajectory.record import Record
 
 Count = Annotated[int, Field(ge=0)]
@@ -21,14 +22,6 @@ class _Counts(Record):
     unanswerable: Count
     answered: Count
     correct: Count
-
-
-class _Gate(Record):
-    theta: float | None
-
-
-class _Thresholds(Record):
-    gate: _Gate
 
 
 class _Facts(Record):
@@ -61,7 +54,7 @@ class Document(Record):
     gaps: dict[str, list[str]]
     stakes: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
     options: _Options
-    thresholds: _Thresholds
+    thresholds: Thresholds
     monitor: _Monitor
     hashes: _Hashes
     bootstrap: _Bootstrap

@@ -38,6 +38,7 @@ def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_
     agent: dict[str, Any] = {
         "name": monitor.agent,
         "theta": thresholds.gate.theta,
+        "served": None if thresholds.served is None else thresholds.served.limit,
         "exact": False,
         "bar": [chow_bar(level) for level in levels],
         "early": [rule.early for rule in rules],
