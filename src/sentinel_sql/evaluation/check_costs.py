@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 CHECKS = (
@@ -13,14 +13,13 @@ CHECKS = (
 """Each check, the system without it and with it, and what to do about one that costs."""
 
 
-def costly_checks(ladder: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def costly_checks(ladder: Iterable[tuple[str, float, float]]) -> tuple[str, ...]:
     """Say in one line for each check where it costs more than it earns, if anywhere.
 
     Args:
-        ladder: rows of the system ladder, JSON-ready: `stakes`, `system`, and `rs` with its
-            `estimate`.
+        ladder: (system, λ, RS(λ)), one for each row of the system ladder.
     """
-    earned = {(row["system"], row["stakes"]): row["rs"]["estimate"] for row in ladder}
+    earned = {(system, stakes): score for system, stakes, score in ladder}
     lines = []
     for check, without, with_it, remedy in CHECKS:
         losses = {
@@ -45,7 +44,9 @@ def stakes_note(thresholds: Mapping[str, Any], stakes: Sequence[float]) -> str |
         stakes: the λ that are shown.
     """
     served = thresholds.get("served")
-    beyond = [] if served is None else [level for level in stakes if level > served["limit"]]
+    if served is None:
+        return None
+    beyond = [level for level in stakes if level > served["limit"]]
     if not beyond:
         return None
     return (

@@ -25,7 +25,8 @@ def numbers(
         arrays: as they were stored.
         name: of the column.
         length: that it must have; any if None.
-        low, high: the range that it must keep to.
+        low: the least that it may hold.
+        high: the most that it may hold.
         infinite: infinities may be in it; NaN never.
 
     Raises:

@@ -62,7 +62,10 @@ def headline(evaluation: Json) -> RenderableType:
     notes = [
         *evaluation.get("notes", ()),
         *filter(None, [stakes_note(thresholds, evaluation["stakes"])]),
-        *costly_checks(evaluation["exhibits"]["ladder"]["rows"]),
+        *costly_checks(
+            (row["system"], row["stakes"], row["rs"]["estimate"])
+            for row in evaluation["exhibits"]["ladder"]["rows"]
+        ),
     ]
     lines += [Text(f"note: {note}", style="yellow") for note in notes]
     gate = Gate.model_validate(thresholds["gate"])
