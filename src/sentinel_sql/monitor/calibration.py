@@ -68,9 +68,10 @@ class CalibrationMap:
             return np.where(np.isnan(raw), np.nan, self.confidences[0])
         at = np.clip(np.searchsorted(self.scores, raw, side="right") - 1, 0, len(self.scores) - 2)
         low, high = self.confidences[at], self.confidences[at + 1]
-        share = (raw - self.scores[at]) / (self.scores[at + 1] - self.scores[at])
+        start, end = self.scores[at], self.scores[at + 1]
+        share = (np.clip(raw, start, end) - start) / (end - start)
         # The second clip keeps rounding from stepping over the next knot.
-        return np.asarray(np.clip(low + np.clip(share, 0.0, 1.0) * (high - low), low, high))
+        return np.asarray(np.clip(low + share * (high - low), low, high))
 
 
 def fit_map(raw: Floats, targets: Bools) -> CalibrationMap:
