@@ -16,7 +16,6 @@ from sentinel_sql.evaluation.options import Options, Prices
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.spending import spending_log
 from sentinel_sql.monitor.bundle import load, save
-from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.pipeline.evaluate import evaluate
 from sentinel_sql.questions.pools import make_pools
 from sentinel_sql.schema import Schema
@@ -75,7 +74,7 @@ def test_on_the_calibration_pool_the_systems_score_what_was_frozen() -> None:
 def test_stakes_that_were_never_frozen_take_their_early_stop_from_the_calibration_pool() -> None:
     monitor = fitted()[0]
     found = judged(stakes=(2.5,))
-    calibration = PrefixScores.from_columns(monitor.calibration)
+    calibration = monitor.calibration
     best = early_stop(calibration, theta=found.thresholds.gate.theta, stakes=2.5)
     assert [(p.stakes, p.early) for p in found.early_stops] == [(2.5, best.threshold)]
 
