@@ -144,7 +144,7 @@ def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None
             stop = next(state.t for state in states if state.decision != "continue")
             document["why"] = {"t": stop} | reasons(seen["states"][stop])
         if wanted.html:
-            _write_page(wanted.html, seen, bundle, wanted)
+            _write_page(wanted.html, seen, bundle, wanted, agent=trajectory.agent.fingerprint)
             document["page"] = str(wanted.html)
     emit(document, as_json=wanted.as_json, tables=lambda: _screen(document, states, rules, wanted))
 
@@ -157,12 +157,14 @@ def _seen(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[
     return view(trajectory, bundle, label=known)
 
 
-def _write_page(file: Path, seen: Mapping[str, Any], bundle: Monitor, wanted: _Wanted) -> None:
+def _write_page(
+    file: Path, seen: Mapping[str, Any], bundle: Monitor, wanted: _Wanted, *, agent: str
+) -> None:
     from sentinel_sql.errors import InputError
     from sentinel_sql.report.page.run_page import run_page
     from sentinel_sql.storage.whole_file import write_whole
 
-    page = run_page(seen, bundle, stakes=wanted.stakes, early_stop=wanted.early_stop)
+    page = run_page(seen, bundle, stakes=wanted.stakes, early_stop=wanted.early_stop, agent=agent)
     try:
         write_whole(file, page)
     except OSError as error:

@@ -12,9 +12,17 @@ from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.report.page.data import HEADS, nearest_level, packed
 from sentinel_sql.report.page.templating import render
 from sentinel_sql.report.verdict import STANDINGS
+from sentinel_sql.trajectory.agent_identity import told_apart
 
 
-def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_stop: bool) -> str:
+def run_page(
+    view: Mapping[str, Any],
+    monitor: Monitor,
+    *,
+    stakes: float,
+    early_stop: bool,
+    agent: str | None = None,
+) -> str:
     """Return the page of one run.
 
     Args:
@@ -22,6 +30,7 @@ def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_
         monitor: whose thresholds hold.
         stakes: λ at which the page opens.
         early_stop: whether it opens with the early stop on.
+        agent: fingerprint of the run's agent; the page says where it isn't the monitor's.
 
     Raises:
         InputError: the stakes make no sense.
@@ -35,7 +44,8 @@ def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_
         policy("early-stop", thresholds=thresholds, stakes=level, calibration=calibration)
         for level in levels
     ]
-    agent: dict[str, Any] = {
+    foreign = agent is not None and agent != monitor.agent
+    said: dict[str, Any] = {
         "name": monitor.agent,
         "theta": thresholds.gate.theta,
         "served": None if thresholds.served is None else thresholds.served.limit,
@@ -51,12 +61,13 @@ def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_
         levels=len(levels),
         start=nearest_level(levels, stakes),
         early=early_stop,
+        foreign=told_apart(monitor.agent, agent) if foreign and agent else None,
         data=packed(
             {
                 "levels": levels,
                 "standings": STANDINGS,
                 "heads": HEADS,
-                "agents": [agent],
+                "agents": [said],
                 "views": [{**view, "agent": 0}],
             }
         ),

@@ -1,0 +1,3 @@
+"""The gate's options of `fit` and `ask`, and heads that are named twice."""
+
+from __future__ import annotations
