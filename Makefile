@@ -3,7 +3,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
-.PHONY: help setup demo test test-slow search check format lint types contracts bench docs release clean
+.PHONY: help setup demo test test-slow search mutants check format lint types contracts bench docs release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -27,8 +27,14 @@ setup: .venv/.tools  ## make .venv with the project, its extras and the developm
 demo: .venv/.ready  ## the whole system at work on recorded runs, in ./demo
 	$(BIN)/sentinel demo
 
-test: check  ## everything that must be green: format, lint, types, contracts, tests
-	$(BIN)/python -m pytest -q --cov --cov-report=term
+test: setup  ## everything that must be green: format, lint, types, contracts, tests
+	@began=$$(date +%s); $(MAKE) --no-print-directory check suite && \
+	echo "make test took $$(($$(date +%s) - began)) s"
+
+# Measuring coverage doubles the time, so that CI alone does it.
+.PHONY: suite
+suite: setup
+	$(BIN)/python -m pytest -q -n auto --dist worksteal $(if $(CI),--cov --cov-report=term)
 
 check: setup format-check lint types contracts
 
@@ -50,10 +56,13 @@ contracts: setup  ## who may import whom
 	$(BIN)/lint-imports
 
 test-slow: setup  ## the checks that take minutes
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -n auto -m slow
 
 search: setup  ## let hypothesis draw new cases, more of them
-	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q
+	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q -n auto --dist worksteal
+
+mutants: setup  ## change the code in 80 small ways, and see which of them the tests notice
+	$(BIN)/python tools/mutants.py build/mutants.jsonl
 
 bench: setup  ## the measured ratios, as JSON
 	$(BIN)/sentinel bench --json

@@ -7,12 +7,20 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
+
+# Tests run on all cores at once, so that a fit on several threads would wait for other tests.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # A busy machine is no defect of the code, and the same code gets the same verdict twice;
 # `make search` draws new cases instead.
 settings.register_profile("sentinel", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=300)
+# A mutant need only be noticed, so that no smaller example is looked for.
+settings.register_profile(
+    "mutants", deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sentinel"))
 
 

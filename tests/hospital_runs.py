@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from zlib import crc32
 
@@ -18,12 +19,15 @@ from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
 from sentinel_sql.hospital.folder import HospitalFolder
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.monitor.bundle import load
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.demo import DemoFolder
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import ScriptedModel
 from sentinel_sql.trajectory.codec import encode
+from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
 
 FEW = 30
@@ -74,13 +78,20 @@ def record_runs(folder: Path) -> Path:
     return path
 
 
+@cache
+def _scored(made: DemoFolder) -> tuple[Monitor, Sequence[Trajectory], PrefixScores]:
+    """Score all labelled runs of a demo once, whatever the policies that replay them."""
+    monitor, labels = load(made.monitor), read_labels(made.labels)[1]
+    runs = [run for run in read_trajectories(made.runs) if run.question.id in labels]
+    scores = prefix_scores(monitor.estimators, runs, pools=Pools.read(made.pools), labels=labels)
+    return monitor, runs, scores
+
+
 def ended_live_and_replayed(
     made: DemoFolder, *, stakes: float, early_stop: bool
 ) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
     """Return decision, reason and t of every labelled run: as guarded live, and as replayed."""
-    monitor, labels = load(made.monitor), read_labels(made.labels)[1]
-    runs = [run for run in read_trajectories(made.runs) if run.question.id in labels]
-    scores = prefix_scores(monitor.estimators, runs, pools=Pools.read(made.pools), labels=labels)
+    monitor, runs, scores = _scored(made)
     guard = Guard.over(monitor, stakes=stakes, early_stop=early_stop)
     live = []
     for run in runs:

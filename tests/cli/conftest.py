@@ -27,6 +27,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return made
 
 
+def run_once(*arguments: object) -> None:
+    """Call the command for a fixture that several tests share; it must succeed."""
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
+        patch.setattr(sys, "argv", ["sentinel", *map(str, arguments)])
+        assert _exit_code() == 0, arguments
+
+
 @pytest.fixture
 def sentinel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Sentinel:
     """Call the command in this process, as a shell would."""
@@ -70,10 +77,19 @@ def fitted(project: Project) -> Project:
             ),
         ]
         for arguments in calls:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(sys, "argv", ["sentinel", *arguments])
-                assert _exit_code() == 0, arguments
+            run_once(*arguments)
     return project
+
+
+@pytest.fixture(scope="session")
+def evaluated(fitted: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The evaluation of this project, kept with a sample of its runs; only to be read."""
+    folder = tmp_path_factory.mktemp("evaluated") / "evaluation"
+    run_once(
+        *("evaluate", fitted.store, "--pools", fitted.pools, "--labels", fitted.labels),
+        *("--monitor", fitted.monitor, "--out", folder),
+    )
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def test_an_evaluation_is_kept_where_it_is_asked_for(
     assert kept["exhibits"] == call.document["exhibits"]
     assert kept["options"]["prices"] == {"prompt": 0.15, "completion": 0.6}
     assert list(tables.read(folder)) == list(call.document["exhibits"])
-    again = sentinel(*evaluate(fitted, "--out", folder))
+    again = sentinel(*evaluate(fitted, "--out", folder, "--no-runs"))
     assert again.code == 0
     assert again.document["options"]["prices"] is None
 
@@ -152,8 +152,11 @@ def test_what_fails_beside_an_evaluation_takes_no_figure_of_it_away(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    place = {"seeds": "seeds.seed_exhibits", "rivals": "rivals.score_rivals"}[part]
-    monkeypatch.setattr(f"sentinel_sql.pipeline.{place}", fail)
+    place = {
+        "seeds": "pipeline.vary_seed.seed_exhibits",
+        "rivals": "rivals.score_rivals.score_rivals",
+    }[part]
+    monkeypatch.setattr(f"sentinel_sql.{place}", fail)
     out = tmp_path / "kept"
     call = sentinel(*evaluate(fitted, "--pool", "calibration", *option, "--out", out))
     assert call.code == code

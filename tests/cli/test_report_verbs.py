@@ -16,17 +16,6 @@ pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
 
 
-@pytest.fixture
-def evaluated(sentinel: Sentinel, fitted: Project, tmp_path: Path) -> Path:
-    folder = tmp_path / "evaluation"
-    done = sentinel(
-        *("evaluate", fitted.store, "--pools", fitted.pools, "--labels", fitted.labels),
-        *("--monitor", fitted.monitor, "--out", folder),
-    )
-    assert done.code == 0, done.err
-    return folder
-
-
 def test_a_project_goes_from_runs_to_a_page(
     sentinel: Sentinel, evaluated: Path, tmp_path: Path
 ) -> None:

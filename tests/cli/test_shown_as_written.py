@@ -73,7 +73,7 @@ def test_markup_in_judges_folders_and_systems_is_shown_as_it_is(
     monkeypatch.chdir(tmp_path)
     evaluated = sentinel(
         *("evaluate", fitted.store, "--pools", fitted.pools, "--labels", "llm.jsonl"),
-        *("--monitor", fitted.monitor, "--pool", "calibration", "--out", "[red]x"),
+        *("--monitor", fitted.monitor, "--pool", "calibration", "--out", "[red]x", "--no-runs"),
     )
     assert evaluated.code == 0, evaluated.err
     row = {
@@ -123,7 +123,7 @@ def test_extras_keep_their_brackets(sentinel: Sentinel, monkeypatch: pytest.Monk
         return real(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    assert "'sentinel-sql[encoders]' brings" in sentinel("doctor").out
+    assert "[encoders]" in sentinel("doctor").out
 
 
 def test_fit_says_that_nothing_of_the_tokens_is_needed(

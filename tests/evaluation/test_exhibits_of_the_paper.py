@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta
+from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
 from score_cases import random_scores
@@ -146,15 +146,12 @@ def test_stakes_hold_those_of_record_exactly_and_the_ladder_agrees() -> None:
 
 
 @given(cases=st.integers(1, 400), part=st.floats(0, 1))
-def test_a_counted_share_has_the_exact_interval_of_the_beta_quantiles(
-    cases: int, part: float
-) -> None:
+def test_a_counted_share_has_the_exact_interval_of_a_binomial_test(cases: int, part: float) -> None:
     hits = round(part * cases)
     counted = counted_share(hits, cases)
     assert counted is not None
-    low = beta.ppf(0.025, hits, cases - hits + 1) if hits else 0.0
-    high = beta.ppf(0.975, hits + 1, cases - hits) if hits < cases else 1.0
-    assert (counted.low, counted.high) == pytest.approx((low, high), abs=1e-9)
+    ends = binomtest(hits, cases).proportion_ci(confidence_level=0.95, method="exact")
+    assert (counted.low, counted.high) == pytest.approx((ends.low, ends.high), abs=1e-9)
     assert counted.high > counted.low
 
 

@@ -13,18 +13,26 @@ from sentinel_sql.errors import (
     PoolsError,
     StoreError,
 )
+from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.fit import STAGES, fit
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import Outcome
 
 MADE, POOLS, LABELS = planted_store(240, seed=41)
+PROGRESS: list[tuple[int, int]] = []
 
 
-def test_planted_signals_are_found_on_runs_never_seen() -> None:
+@pytest.fixture(scope="module")
+def monitor() -> Monitor:
+    """The monitor of these runs, with what it told of its progress in `PROGRESS`."""
+    PROGRESS.clear()
+    return fit(MADE, POOLS, LABELS, HEADER, on_progress=lambda *at: PROGRESS.append(at))
+
+
+def test_planted_signals_are_found_on_runs_never_seen(monitor: Monitor) -> None:
     from sklearn.metrics import roc_auc_score
 
-    monitor = fit(MADE, POOLS, LABELS, HEADER)
     heldout = [run for run in MADE if POOLS.pool_of(run.question.id) == "heldout"]
     scores = prefix_scores(monitor.estimators, heldout, pools=POOLS, labels=LABELS)
     last = scores.offsets[1:] - 1
@@ -60,29 +68,28 @@ def test_the_hybrid_learns_from_scores_of_runs_that_the_head_never_saw(
     assert 0.2 < seen[0] < 0.8
 
 
-def test_equal_seeds_give_equal_monitors_and_heldout_runs_change_nothing() -> None:
-    first = fit(MADE, POOLS, LABELS, HEADER)
+def test_equal_seeds_give_equal_monitors_and_heldout_runs_change_nothing(
+    monitor: Monitor,
+) -> None:
     without = [run for run in MADE if POOLS.pool_of(run.question.id) != "heldout"]
     second = fit(without, POOLS, LABELS, HEADER)
-    assert first.thresholds == second.thresholds
-    assert first.facts == second.facts
-    for name, column in vars(first.calibration).items():
+    assert monitor.thresholds == second.thresholds
+    assert monitor.facts == second.facts
+    for name, column in vars(monitor.calibration).items():
         np.testing.assert_array_equal(getattr(second.calibration, name), column)
 
 
-def test_thresholds_are_those_of_the_kept_calibration_columns() -> None:
+def test_thresholds_are_those_of_the_kept_calibration_columns(monitor: Monitor) -> None:
     from sentinel_sql.decision.thresholds import freeze
 
-    stages: list[tuple[int, int]] = []
-    monitor = fit(MADE, POOLS, LABELS, HEADER, on_progress=lambda *at: stages.append(at))
     assert freeze(monitor.calibration) == monitor.thresholds
-    assert stages == [(number, STAGES) for number in range(1, STAGES + 1)]
+    assert [(number, STAGES) for number in range(1, STAGES + 1)] == PROGRESS
 
 
-def test_each_map_is_honest_about_its_own_target_on_the_calibration_pool() -> None:
+def test_each_map_is_honest_about_its_own_target_on_the_calibration_pool(monitor: Monitor) -> None:
     # An isotonic map averages to the share of its target on the cases that it was fitted on; the
     # counts of its blocks draw it towards a half by less than half a case a block.
-    scores = fit(MADE, POOLS, LABELS, HEADER).calibration
+    scores = monitor.calibration
     answered = scores.answered
     ends_well = np.repeat(scores.correct, scores.steps + 1)
     assert scores.p_correct.mean() == pytest.approx(ends_well.mean(), abs=0.05)
@@ -94,8 +101,7 @@ def test_each_map_is_honest_about_its_own_target_on_the_calibration_pool() -> No
     assert not scores.answerable[answered].all()
 
 
-def test_columns_hold_what_happened() -> None:
-    monitor = fit(MADE, POOLS, LABELS, HEADER)
+def test_columns_hold_what_happened(monitor: Monitor) -> None:
     scores = prefix_scores(monitor.estimators, MADE[:20], pools=POOLS, labels=LABELS)
     for i, run in enumerate(MADE[:20]):
         label = LABELS[run.question.id]
@@ -136,12 +142,12 @@ def test_an_empty_store_is_refused() -> None:
         fit([], POOLS, LABELS, HEADER)
 
 
-def test_a_run_without_a_label_is_left_out_and_counted() -> None:
+def test_a_run_without_a_label_is_left_out_and_counted(monitor: Monitor) -> None:
     name = next(run.question.id for run in MADE if POOLS.pool_of(run.question.id) == "calibration")
     without = {key: label for key, label in LABELS.items() if key != name}
-    whole, fewer = (fit(MADE, POOLS, labels, HEADER) for labels in (LABELS, without))
-    assert (whole.facts["unlabelled"], fewer.facts["unlabelled"]) == (0, 1)
-    assert fewer.facts["runs"]["calibration"] == whole.facts["runs"]["calibration"] - 1
+    fewer = fit(MADE, POOLS, without, HEADER)
+    assert (monitor.facts["unlabelled"], fewer.facts["unlabelled"]) == (0, 1)
+    assert fewer.facts["runs"]["calibration"] == monitor.facts["runs"]["calibration"] - 1
     with pytest.raises(LabelsError, match="none of the"):
         fit(MADE, POOLS, {}, HEADER)
 

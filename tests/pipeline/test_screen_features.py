@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from run_cases import HEADER, SCHEMA
 from sentinel_sql.errors import StoreError
+from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.families.table import EVERY
 from sentinel_sql.monitor.features.ten_features import FEATURES
@@ -49,22 +52,11 @@ def store(count: int) -> tuple[list[Trajectory], Pools, dict[str, Label]]:
     return runs, pools, labels
 
 
-def test_a_family_that_alone_sees_the_signal_adds_it() -> None:
+@pytest.fixture(scope="module")
+def made() -> Mapping[str, Exhibit[Any]]:
+    """Screen a store whose runs have no token telemetry; to screen takes seconds."""
     assert SCHEMA.tables
     runs, pools, labels = store(96)
-    made = screen_features(runs, pools, labels, HEADER, seed=2)
-    screen = {row.name: row for row in made["feature_screen"].rows}
-    assert set(screen) >= {*EVERY, *FEATURES, "linear", "n-grams alone"}
-    assert {row.n for row in screen.values()} == {80}
-    assert screen["shape"].auroc.estimate > 0.95
-    assert screen["provenance"].gain.high < screen["shape"].auroc.estimate
-    heldout = [run for run in runs if pools.pool_of(run.question.id) == "heldout"]
-    with pytest.raises(StoreError, match="train pool"):
-        screen_features(heldout, pools, labels, HEADER)
-
-
-def test_a_feature_that_no_run_records_is_not_said_to_add_or_cost_anything() -> None:
-    runs, pools, labels = store(48)
     bare = [
         run.model_copy(
             update={
@@ -73,7 +65,27 @@ def test_a_feature_that_no_run_records_is_not_said_to_add_or_cost_anything() -> 
         )
         for run in runs
     ]
-    made = screen_features(bare, pools, labels, HEADER, seed=2)
+    return screen_features(bare, pools, labels, HEADER, seed=2)
+
+
+def test_a_family_that_alone_sees_the_signal_adds_it(made: Mapping[str, Exhibit[Any]]) -> None:
+    screen = {row.name: row for row in made["feature_screen"].rows}
+    assert set(screen) >= {*EVERY, *FEATURES, "linear", "n-grams alone"}
+    assert {row.n for row in screen.values()} == {80}
+    assert screen["shape"].auroc.estimate > 0.95
+    assert screen["provenance"].gain.high < screen["shape"].auroc.estimate
+
+
+def test_held_out_runs_are_never_screened() -> None:
+    runs, pools, labels = store(24)
+    heldout = [run for run in runs if pools.pool_of(run.question.id) == "heldout"]
+    with pytest.raises(StoreError, match="train pool"):
+        screen_features(heldout, pools, labels, HEADER)
+
+
+def test_a_feature_that_no_run_records_is_not_said_to_add_or_cost_anything(
+    made: Mapping[str, Exhibit[Any]],
+) -> None:
     rows = {row.name: row for row in made["feature_screen"].rows}
     survives = {row.feature: row.survives for row in made["survivor_matrix"].rows}
     for name, feature in FEATURES.items():

@@ -335,8 +335,8 @@ SECRET = b'{"format": "sentinel-trajectory/1", "question": {"id": "q2", "text": 
         ),
         (GOOD + GOOD, "line 2: question q1 is in it twice"),
         (GOOD + GOOD[:-40], "line 2: the last line is cut off"),
-        (gzip.compress(GOOD * 1)[:-12], "gzip data are damaged"),
-        (gzip.compress(GOOD)[:40] + b"heparin 7 heparin 7", "gzip data are damaged"),
+        (gzip.compress(GOOD * 1, mtime=0)[:-12], "gzip data are damaged"),
+        (gzip.compress(GOOD, mtime=0)[:40] + b"heparin 7 heparin 7", "gzip data are damaged"),
     ],
 )
 def test_a_bad_file_is_named_with_its_line_and_never_quoted(

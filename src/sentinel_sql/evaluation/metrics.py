@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
@@ -34,6 +33,8 @@ def auroc(target: Bools, score: Floats) -> float | None:
     """Return the chance that a positive outscores a negative, ties half; None for one class."""
     if target.all() or not target.any():
         return None
+    from sklearn.metrics import roc_auc_score  # a table is read without it
+
     return float(roc_auc_score(target, score))
 
 

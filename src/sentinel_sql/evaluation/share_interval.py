@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scipy.stats import binomtest
+from scipy.special import betaincinv
 
 from sentinel_sql.evaluation.bootstrap import Interval
 
@@ -19,5 +19,9 @@ def counted_share(hits: int, cases: int) -> Interval | None:
     """
     if cases == 0:
         return None
-    ends = binomtest(hits, cases).proportion_ci(confidence_level=0.95, method="exact")
-    return Interval(estimate=hits / cases, low=float(ends.low), high=float(ends.high))
+    misses = cases - hits
+    return Interval(
+        estimate=hits / cases,
+        low=float(betaincinv(hits, misses + 1, 0.025)) if hits else 0.0,
+        high=float(betaincinv(hits + 1, misses, 0.975)) if misses else 1.0,
+    )

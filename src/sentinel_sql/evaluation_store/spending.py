@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sentinel_sql.errors import BundleError
+from sentinel_sql.evaluation.bootstrap import RESAMPLES
 from sentinel_sql.evaluation.options import Options
 
 _LOOK = ("runs", "monitor", "labels", "settings")
@@ -26,13 +27,17 @@ def spending_log(bundle: Path) -> Path:
     return bundle.parent / f"{bundle.name}.spent.jsonl"
 
 
-def settings_hash(options: Options | None, stakes: Sequence[float], seed: int) -> str:
+def settings_hash(
+    options: Options | None, stakes: Sequence[float], seed: int, resamples: int
+) -> str:
     """Hash what changes figures of the same runs; prices decide and score nothing."""
     told = (options or Options()).to_json() | {
         "stakes": sorted(set(map(float, stakes))),
         "seed": seed,
     }
     del told["prices"]
+    if resamples != RESAMPLES:  # lines that were written before they could be chosen stay equal
+        told["resamples"] = resamples
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 

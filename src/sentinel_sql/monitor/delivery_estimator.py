@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.metrics import roc_auc_score
 
 from sentinel_sql.monitor.array_checks import indices, number, numbers
 from sentinel_sql.monitor.features.ten_features import FEATURES
@@ -107,6 +105,8 @@ def fit_hybrid(inputs: Floats, correct: Bools, *, seed: int) -> FittedHybrid:
             counts as incorrect, because the deliverer's question is whether to trust it.
         seed: of the fit.
     """
+    from sklearn.ensemble import GradientBoostingClassifier  # a guard starts without it
+
     model = GradientBoostingClassifier(
         n_estimators=TREES,
         max_depth=DEPTH,
@@ -177,6 +177,8 @@ def choose_delivery(
         features: shape (n, 10).
         correct: shape (n,), both classes among them.
     """
+    from sklearn.metrics import roc_auc_score
+
     alone = float(roc_auc_score(correct, correctness))
     both = float(roc_auc_score(correct, hybrid.score(hybrid_inputs(correctness, features))))
     chosen = hybrid if both > alone + SIMPLER_WITHIN else None

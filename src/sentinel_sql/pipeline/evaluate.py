@@ -14,7 +14,7 @@ import numpy as np
 
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD, rational
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
-from sentinel_sql.evaluation.bootstrap import SEED
+from sentinel_sql.evaluation.bootstrap import RESAMPLES, SEED
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation.options import Options
@@ -47,6 +47,7 @@ def evaluate(
     header: LabelsHeader | None = None,
     bundle: Path | None = None,
     seed: int = SEED,
+    resamples: int = RESAMPLES,
     workers: int = 1,
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Evaluation:
@@ -65,6 +66,7 @@ def evaluate(
         header: of the labels file; where its judge or mode isn't that of the fit, it is noted.
         bundle: the folder that the monitor was read from, beside which spending is recorded.
         seed: of the bootstrap.
+        resamples: of the bootstrap, at least one; fewer are faster, and their intervals coarser.
         workers: processes that score; the numbers don't depend on it. See `assess_runs`.
         on_progress: told (runs scored, questions of the pool).
 
@@ -74,11 +76,13 @@ def evaluate(
         StoreError: no run of this pool, a run twice, a run that contradicts itself, or one without
             probes where the monitor learned from them.
         LabelsError: labels that don't fit the runs.
-        InputError: no stakes, or some that make no sense, or an option that these runs don't
-            allow.
+        InputError: no stakes, or some that make no sense, no resamples, or an option that these
+            runs don't allow.
     """
     if not stakes:
         raise InputError("no stakes to evaluate at: give at least one λ, such as 1, 4 or 9")
+    if resamples < 1:
+        raise InputError(f"resamples={resamples} draws nothing: give at least 1, or leave it out")
     for level in stakes:
         rational(level)
     _check_fit(monitor, pools, schema)
@@ -115,6 +119,7 @@ def evaluate(
         ),
         calibration=monitor.calibration,
         seed=seed,
+        resamples=resamples,
     )
     spent = None
     if bundle is not None and pool == "heldout":
@@ -123,7 +128,7 @@ def evaluate(
             hashes
             | {
                 "labels": picked.labels_sha256.hexdigest(),
-                "settings": settings_hash(options, stakes, seed),
+                "settings": settings_hash(options, stakes, seed, resamples),
             },
         )
     return Evaluation(

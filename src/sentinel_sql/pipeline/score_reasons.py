@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from sentinel_sql.monitor.heads.contributions import Term, contributions
@@ -73,6 +73,7 @@ class _Words:
         for place, text in texts:
             for word in dict.fromkeys(match.group() for match in TOKEN.finditer(text.lower())):
                 self._places.setdefault(word, []).append(place)
+        self._shown = {word: _with_places(word, at) for word, at in self._places.items()}
         self._owners: dict[str, list[str]] = {}
         for word in self._places:
             for names in name_ngrams(word).values():
@@ -93,10 +94,10 @@ class _Words:
                 if word in self._places
             )
             for word in owners:
-                name = self._named(word)
+                name = self._shown[word]
                 added[name] = added.get(name, 0.0) + term.log_odds / len(owners)
         return added
 
-    def _named(self, word: str) -> str:
-        places = self._places[word]
-        return f"“{word}” ({', '.join(places[:3])}{', …' if len(places) > 3 else ''})"
+
+def _with_places(word: str, places: Sequence[str]) -> str:
+    return f"“{word}” ({', '.join(places[:3])}{', …' if len(places) > 3 else ''})"

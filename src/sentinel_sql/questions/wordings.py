@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
-from sklearn.feature_extraction.text import CountVectorizer
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 NEARLY_EQUAL = 0.5
 """Jaccard similarity of character 4-grams from which two masked wordings share a template.
@@ -43,6 +44,9 @@ def cluster_wordings(wordings: Collection[str]) -> dict[str, str]:
     names = sorted(wordings)
     if len(names) < 2:
         return {name: name for name in names}
+    # A manifest is read without it.
+    from sklearn.feature_extraction.text import CountVectorizer
+
     padded = [f"^^{name}$$" for name in names]
     counter = CountVectorizer(analyzer="char", ngram_range=(4, 4), binary=True, lowercase=False)
     grams = counter.fit_transform(padded).tocsr().astype(np.int32)
@@ -53,13 +57,15 @@ def cluster_wordings(wordings: Collection[str]) -> dict[str, str]:
     return {name: first[number] for name, number in zip(names, component.tolist(), strict=True)}
 
 
-def _components(grams: sp.csr_matrix) -> np.ndarray:
+def _components(grams: csr_matrix) -> np.ndarray:
     """Return each row's component; rows are sets of grams, joined where nearly equal."""
+    from scipy.sparse import csr_matrix
+
     # Columns are reordered so that a row's sorted indices are its grams from rare to frequent.
     frequency = np.bincount(grams.indices, minlength=grams.shape[1])
     rank = np.empty_like(frequency)
     rank[np.argsort(frequency, kind="stable")] = np.arange(len(frequency))
-    ranked = sp.csr_matrix((grams.data, rank[grams.indices], grams.indptr), shape=grams.shape)
+    ranked = csr_matrix((grams.data, rank[grams.indices], grams.indptr), shape=grams.shape)
     ranked.sort_indices()
     sizes = np.diff(ranked.indptr)
     least = np.ceil(NEARLY_EQUAL * sizes - 1e-9).astype(np.int64)
@@ -67,7 +73,7 @@ def _components(grams: sp.csr_matrix) -> np.ndarray:
     place = np.arange(ranked.nnz) - np.repeat(ranked.indptr[:-1], sizes)
     kept = place < np.repeat(keep, sizes)
     starts = np.concatenate([[0], np.cumsum(keep)])
-    prefix = sp.csr_matrix((ranked.data[kept], ranked.indices[kept], starts), shape=grams.shape)
+    prefix = csr_matrix((ranked.data[kept], ranked.indices[kept], starts), shape=grams.shape)
     turned = prefix.T.tocsr()
     component = np.arange(grams.shape[0])
     for begin in range(0, grams.shape[0], _BLOCK):
@@ -92,8 +98,11 @@ def _components(grams: sp.csr_matrix) -> np.ndarray:
 
 
 def _joined(component: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     size = len(component)
     edges = (np.ones(len(a), dtype=np.int8), (component[a], component[b]))
-    _, merged = connected_components(sp.coo_matrix(edges, shape=(size, size)), directed=False)
+    _, merged = connected_components(coo_matrix(edges, shape=(size, size)), directed=False)
     renumbered: np.ndarray = np.asarray(merged)[component]
     return renumbered

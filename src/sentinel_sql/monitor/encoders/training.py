@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupShuffleSplit
 
 from sentinel_sql.errors import CannotFitError, SentinelError
 from sentinel_sql.monitor.encoders.checkpoints import STATE, newest, trainer_class
@@ -136,6 +135,8 @@ def stopping_slice(targets: Floats, groups: Ints, *, seed: int) -> Bools | None:
     """
     if len(np.unique(groups)) < 2:
         return None
+    from sklearn.model_selection import GroupShuffleSplit  # a guard starts without it
+
     splits = GroupShuffleSplit(n_splits=20, test_size=STOPPING_SHARE, random_state=seed)
     for _, held_rows in splits.split(targets, groups=groups):
         held = np.zeros(len(targets), np.bool_)

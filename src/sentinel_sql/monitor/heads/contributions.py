@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from sentinel_sql.monitor.heads.linear import FittedLinearHead, LinearHead
@@ -88,12 +89,12 @@ def contributions(
     regime, columns = fitted.regime(snapshot), fitted.columns(snapshot)
     first, *dense = regime.terms(columns).tolist()
     slope = regime.slope(columns)
-    at, held = _where(prefix, segments, limit)
+    at, held = _where(_kept(prefix, segments, limit))
     terms = [
         Term(
             kind="ngram",
-            names=tuple(held.get(bucket, ())),
-            steps=tuple(at.get(bucket, ())),
+            names=held.get(bucket, ()),
+            steps=at.get(bucket, ()),
             value=float(count),
             log_odds=slope * added,
         )
@@ -118,18 +119,25 @@ def contributions(
     )
 
 
-def _where(
-    prefix: Prefix, segments: list[str], limit: int
-) -> tuple[dict[int, list[int]], dict[int, list[str]]]:
-    """Return by bucket the steps that an n-gram stands in, and its texts."""
+def _kept(prefix: Prefix, segments: list[str], limit: int) -> tuple[tuple[int, str], ...]:
+    """Return the texts that are read, each with its step; 0 is the question."""
     question = keep_oldest(render_question(prefix.question), limit // 2)
     kept = keep_newest(segments, limit - count_tokens(question))
-    numbered = [(0, question), *enumerate(kept, start=len(segments) - len(kept) + 1)]
+    return ((0, question), *enumerate(kept, start=len(segments) - len(kept) + 1))
+
+
+@lru_cache(maxsize=1)  # both heads of a monitor ask about the same prefix, one after the other
+def _where(
+    numbered: tuple[tuple[int, str], ...],
+) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[str, ...]]]:
+    """Return by bucket the steps that an n-gram stands in, and its texts."""
     at: dict[int, list[int]] = {}
-    held: dict[int, list[str]] = {}
+    held: dict[int, dict[str, None]] = {}
     for number, text in numbered:
         for bucket, names in name_ngrams(text).items():
             at.setdefault(bucket, []).append(number)
-            known = held.setdefault(bucket, [])
-            known += [name for name in names if name not in known]
-    return at, held
+            held.setdefault(bucket, {}).update(dict.fromkeys(names))
+    return (
+        {bucket: tuple(steps) for bucket, steps in at.items()},
+        {bucket: tuple(names) for bucket, names in held.items()},
+    )

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.array_checks import number, numbers
@@ -119,6 +118,8 @@ class EmbeddingHead:
             InputError: the encoder can't be found or loaded.
             MissingExtraError: the extra `encoders` isn't installed.
         """
+        from sklearn.linear_model import LogisticRegression  # a guard starts without it
+
         if self.serve not in RUNTIMES:
             raise InputError(f"a head can't be served by {self.serve!r}: {', '.join(RUNTIMES)}")
         encoder, sha256 = frozen_encoder(self.encoder, serve=self.serve, limit=self.scoring_tokens)

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.linear_model import LogisticRegression
 
 from sentinel_sql.monitor.array_checks import indices, number, numbers
 from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
@@ -30,6 +28,9 @@ from sentinel_sql.trajectory.render import (
     render_question,
     render_step,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class NgramReading:
@@ -154,14 +155,13 @@ class NgramHead:
         seed: int,
     ) -> FittedNgramHead:
         """Fit on snapshots; the classes weigh the same however rare one is."""
-        document_frequency = np.zeros(BUCKETS, np.int64)
-        for counts in inputs:
-            document_frequency[counts.buckets] += 1
-        idf = np.where(
-            document_frequency > 0,
-            1.0 + np.log((1 + len(inputs)) / (1 + document_frequency)),
-            0.0,
-        )
+        from sklearn.linear_model import LogisticRegression  # a guard starts without it
+
+        buckets = np.concatenate([counts.buckets for counts in inputs])
+        document_frequency = np.bincount(buckets, minlength=BUCKETS)
+        seen = np.flatnonzero(document_frequency)
+        idf, weights = np.zeros(BUCKETS), np.zeros(BUCKETS)
+        idf[seen] = 1.0 + np.log((1 + len(inputs)) / (1 + document_frequency[seen]))
         # Far fewer snapshots than buckets: the dual problem is the small one.
         model = LogisticRegression(
             C=self.tightness,
@@ -171,10 +171,9 @@ class NgramHead:
             max_iter=2000,
             random_state=seed,
         )
-        model.fit(_matrix(inputs, idf), targets)
-        return FittedNgramHead(
-            idf=idf, weights=model.coef_[0].copy(), intercept=float(model.intercept_[0])
-        )
+        model.fit(_matrix(inputs, idf, buckets, seen), targets)
+        weights[seen] = model.coef_[0]
+        return FittedNgramHead(idf=idf, weights=weights, intercept=float(model.intercept_[0]))
 
     def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedNgramHead:  # noqa: ARG002
         """Make a fitted head of what `FittedNgramHead.arrays` gave.
@@ -193,11 +192,17 @@ def _weighted(counts: Counts, idf: Floats) -> Floats:
     return np.asarray((1.0 + np.log(counts.counts)) * idf[counts.buckets])
 
 
-def _matrix(inputs: Sequence[Counts], idf: Floats) -> csr_array:
+def _matrix(inputs: Sequence[Counts], idf: Floats, buckets: Ints, seen: Ints) -> csr_array:
+    """Return the weighted counts, shape (n, number of buckets seen)."""
+    from scipy.sparse import csr_array
+
     ends = np.cumsum([0, *(len(counts.buckets) for counts in inputs)])
     values = np.empty(ends[-1])
     for counts, start, end in zip(inputs, ends, ends[1:], strict=False):
         row = _weighted(counts, idf)
         values[start:end] = row / max(float(np.sqrt(np.sum(row * row))), np.finfo(float).tiny)
-    buckets = np.concatenate([counts.buckets for counts in inputs])
-    return csr_array((values, buckets, ends.astype(np.int32)), shape=(len(inputs), BUCKETS))
+    column = np.empty(BUCKETS, np.int32)
+    column[seen] = np.arange(len(seen))
+    return csr_array(
+        (values, column[buckets], ends.astype(np.int32)), shape=(len(inputs), len(seen))
+    )

@@ -41,8 +41,7 @@ def name_ngrams(text: str) -> dict[int, list[str]]:
     words = [match.group() for match in TOKEN.finditer(text.lower())]
     named: dict[int, dict[str, None]] = {}
     for word in dict.fromkeys(words):
-        for gram, bucket in word_ngrams(word).items():
-            shown = gram[1:] if gram.startswith("=") and gram[1:] == word else _piece(gram)
+        for bucket, shown in _named(word):
             named.setdefault(bucket, {})[shown] = None
     for left, right, bucket in zip(words, words[1:], _pairs(words).tolist(), strict=False):
         named.setdefault(bucket, {})[f"{left} {right}"] = None
@@ -74,6 +73,15 @@ def word_ngrams(word: str) -> dict[str, int]:
 def _word(word: str) -> tuple[int, NDArray[np.int32]]:
     # Texts of one kind share their words, so nearly every look-up is a hit.
     return crc32(word.encode()), np.fromiter(word_ngrams(word).values(), dtype=np.int32)
+
+
+@lru_cache(maxsize=50_000)
+def _named(word: str) -> tuple[tuple[int, str], ...]:
+    """Return the n-grams of one word: the bucket of each, and how it is shown."""
+    return tuple(
+        (bucket, gram[1:] if gram.startswith("=") and gram[1:] == word else _piece(gram))
+        for gram, bucket in word_ngrams(word).items()
+    )
 
 
 def _pairs(words: list[str]) -> NDArray[np.int32]:

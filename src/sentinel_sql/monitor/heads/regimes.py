@@ -13,9 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedGroupKFold
 from threadpoolctl import threadpool_limits
 
 from sentinel_sql.monitor.head import Bools, Floats, Ints
@@ -141,6 +138,8 @@ def inner_folds(targets: Bools, groups: Ints, seed: int) -> list[tuple[Ints, Int
     folds = min(INNER_FOLDS, per_class)
     if folds < 2:
         return []
+    from sklearn.model_selection import StratifiedGroupKFold
+
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
     pairs = [(a, b) for a, b in splitter.split(targets, targets, groups) if len(b)]
     whole = all(0 < targets[a].sum() < len(a) for a, _ in pairs)
@@ -213,6 +212,9 @@ def _fitted(
 def _solved(
     scores: Floats, targets: Bools, weights: Floats, tightness: float
 ) -> tuple[Floats, float]:
+    from sklearn.exceptions import ConvergenceWarning  # a guard starts without it
+    from sklearn.linear_model import LogisticRegression
+
     model = LogisticRegression(C=tightness or 1.0, solver="newton-cholesky", max_iter=200)
     with warnings.catch_warnings():
         # Where Newton's line search finds nothing more to gain, lbfgs goes on from there.
