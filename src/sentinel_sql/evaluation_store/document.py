@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from sentinel_sql.monitor.thresholds import Thresholds
+from sentinel_sql.monitor.thresholds import Gate, ServedStakes
 from sentinel_sql.trajectory.record import Record
 
 Count = Annotated[int, Field(ge=0)]
@@ -22,6 +22,11 @@ class _Counts(Record):
     unanswerable: Count
     answered: Count
     correct: Count
+
+
+class _Thresholds(Record):
+    gate: Gate
+    served: ServedStakes | None = None
 
 
 class _Facts(Record):
@@ -54,7 +59,7 @@ class Document(Record):
     gaps: dict[str, list[str]]
     stakes: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
     options: _Options
-    thresholds: Thresholds
+    thresholds: _Thresholds
     monitor: _Monitor
     hashes: _Hashes
     bootstrap: _Bootstrap

@@ -90,7 +90,7 @@ def _sure(agent: ReportedAgent) -> list[str]:
     special = [name.replace("_", " ") for name, value in options(document).items() if value]
     if special:
         said.append(f"Not as usual: evaluated with {', '.join(special)}.")
-    beyond = stakes_note(document["thresholds"], document["stakes"])
+    beyond = stakes_note(document.get("thresholds", {}), document.get("stakes", ()))
     if beyond is not None:
         said.append(_sentence(beyond))
     ladder = agent.tables.get("ladder")
