@@ -2,6 +2,8 @@
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
+# Each worker takes up to a gigabyte.
+ALL_CORES := -n logical --maxprocesses 8 --dist worksteal
 
 .PHONY: help setup demo test test-slow search mutants check format lint types contracts bench docs release clean
 
@@ -34,7 +36,7 @@ test: setup  ## everything that must be green: format, lint, types, contracts, t
 # Measuring coverage doubles the time, so that CI alone does it.
 .PHONY: suite
 suite: setup
-	$(BIN)/python -m pytest -q -n auto --dist worksteal $(if $(CI),--cov --cov-report=term)
+	$(BIN)/python -m pytest -q $(ALL_CORES) $(if $(CI),--cov --cov-report=term)
 
 check: setup format-check lint types contracts
 
@@ -56,10 +58,10 @@ contracts: setup  ## who may import whom
 	$(BIN)/lint-imports
 
 test-slow: setup  ## the checks that take minutes
-	$(BIN)/python -m pytest -q -n auto -m slow
+	$(BIN)/python -m pytest -q -m slow
 
 search: setup  ## let hypothesis draw new cases, more of them
-	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q -n auto --dist worksteal
+	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q $(ALL_CORES)
 
 mutants: setup  ## change the code in 80 small ways, and see which of them the tests notice
 	$(BIN)/python tools/mutants.py build/mutants.jsonl
@@ -67,8 +69,13 @@ mutants: setup  ## change the code in 80 small ways, and see which of them the t
 bench: setup  ## the measured ratios, as JSON
 	$(BIN)/sentinel bench --json
 
-docs: setup  ## write the reference of the command from its own help
-	$(BIN)/python -m sentinel_sql.cli.reference > docs/cli.md
+# The theme prints a notice of its own end of life on every build; the variable turns it off.
+docs: setup  ## write the generated pages, build the site strictly and offline, check its links
+	$(BIN)/python -m sentinel_sql.cli.reference > docs/reference/command.md
+	$(BIN)/python tools/column_reference.py > docs/reference/columns.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	$(BIN)/python -m pytest -q tests/docs/test_pages.py tests/docs/test_site.py
+	@echo the site is in build/site/index.html
 
 release: setup  ## build wheel and sdist into dist/, and check both in a fresh environment
 	rm -rf dist

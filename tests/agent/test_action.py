@@ -118,6 +118,75 @@ def test_the_best_so_far_is_found_before_and_behind_the_action(query: str, best:
     assert before == behind == Action(kind="sql", thought="t", sql=query, best_so_far=best)
 
 
+# --- tokens of chat templates ------------------------------------------------------------------
+
+TOKENS = ["<|im_end|>", "</s>", "<|eot_id|>", "<end_of_turn>", "<|endoftext|>", "[/INST]", "<s>",
+          "<|end|>", "<|return|>", "<|im_start|>", "<｜end▁of▁sentence｜>", "<|im_end", "<eos>",
+          "<|END_OF_TURN_TOKEN|>", "</think>", "<end_of_utterance>"]  # fmt: skip
+tokens = st.sampled_from(TOKENS)
+
+
+@given(tags, queries(), tokens, st.sampled_from(["", "\n", " ", ";", "\n```"]))
+def test_a_template_token_behind_the_query_never_stays_in_it(
+    tag: tuple[str, str], query: str, token: str, gap: str
+) -> None:
+    if token == "</think>":
+        return  # it closes a thought that the template opened
+    action = parse_reply(f"{tag[1]} {query}{gap}{token}")
+    assert (action.kind, action.sql) == (tag[0], query)
+
+
+@given(tokens.filter(lambda token: token not in ("<|im_end", "</think>")), queries())
+def test_a_template_token_before_tag_or_query_changes_nothing(token: str, query: str) -> None:
+    for text in (f"{token}SQL: {query}", f"{token}\nTHOUGHT: a\n{token}SQL: {query}{token}",
+                 f"SQL:\n```sql\n{query}\n```{token}"):  # fmt: skip
+        action = parse_reply(text)
+        assert (action.kind, action.sql) == ("sql", query)
+        assert action.thought in (None, "a")
+
+
+@given(tokens, st.sampled_from("'\""))
+def test_a_template_token_inside_quotes_stays(token: str, quote: str) -> None:
+    query = f"SELECT a FROM t WHERE b = {quote}x {token} y{quote} AND c = {quote}{token}{quote}"
+    assert parse_reply(f"FINAL_SQL: {query}<|im_end|>").sql == query
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>SQL: SELECT 9</think>\n\nSQL: SELECT 1",
+        "SQL: SELECT 9, or better\n</think>\n\nSQL: SELECT 1",
+        "<s>[INST]<think>SQL: SELECT 9</think>SQL: SELECT 1</s>",
+        "[THINK]SQL: SELECT 9[/THINK]SQL: SELECT 1",
+        "<|im_start|>assistant\nSQL: SELECT 1<|im_end|>\n<|im_start|>user\nSQL: SELECT 2",
+        "<|start_header_id|>assistant<|end_header_id|>\n\nSQL: SELECT 1<|eot_id|>",
+        "<start_of_turn>model\nSQL: SELECT 1<end_of_turn>",
+        "<|channel|>analysis<|message|>SQL: SELECT 9<|end|><|start|>assistant<|channel|>final"
+        "<|message|>SQL: SELECT 1<|return|>",
+        "<|channel|>final<|message|>SQL: SELECT 1<|return|>",
+        "THOUGHT: a\n<think>SQL: SELECT 9</think>\nSQL: SELECT 1",
+        "SQL: SELECT 1 -- all of them<|im_end|>",
+    ],
+)
+def test_thinking_and_other_turns_are_skipped(text: str) -> None:
+    action = parse_reply(text)
+    assert action.kind == "sql"
+    assert (action.sql or "").removesuffix(" -- all of them") == "SELECT 1"
+
+
+@pytest.mark.parametrize("token", ["<|im_end|>", "</s>", "<|eot_id|>", "<end_of_turn>"])
+def test_an_abstention_before_a_template_token_is_one(token: str) -> None:
+    assert parse_reply(f"THOUGHT: none\nFINAL: null{token}").kind == "final_null"
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT [/a] FROM t", "SELECT a FROM t WHERE a <s AND s> 2", "SELECT a<b FROM t",
+              "SELECT '</think>' FROM t", "SELECT a[1] FROM t WHERE b <> c"]
+)  # fmt: skip
+def test_comparisons_and_brackets_are_no_template_tokens(query: str) -> None:
+    assert parse_reply(f"SQL: {query}").sql == query
+
+
 # --- what small models write ------------------------------------------------------------------
 
 
@@ -221,12 +290,30 @@ def test_every_recorded_reply_is_read_as_its_own_harness_read_it(shared_data: Pa
     assert compared == 843
 
 
-@pytest.mark.parametrize(
-    "piece",
-    ["\n", " ", "\n \n", "SQL: SELECT 1;", "with a (\n", "<think>", "FINAL: null ", "(", "```\n"],
-)
-def test_a_reply_that_repeats_itself_for_ever_is_read_in_time_linear_in_it(piece: str) -> None:
-    text = piece * (400_000 // len(piece))
+BEGINNINGS = ["", "SQL: SELECT a FROM (x", "SELECT a FROM (x", "FINAL_SQL: ", "THOUGHT: it's ",
+              "BEST_SO_FAR: SELECT '"]  # fmt: skip
+PIECES = ["\n", " ", "\n \n", "SQL: SELECT 1;", "with a (\n", "<think>", "FINAL: null ", "(", ")",
+          "```\n", "'", "''", '"', "`", "/*", "/* */", "*/", "--", "--\n", ";", "SQL: SELECT '\n",
+          "SELECT '\n", "SELECT 1 /*\n", "BEST_SO_FAR: SELECT '\n", "BEST_SO_FAR: /*\n", "“", "‘a“",
+          "<|", "<|im_end|>", "</s>\n", "[", "SQL: \n", "a. \n", "\nFROM (", "\n\n,", "<|channel|>",
+          "<think>a</think>\n", "</think>", "<", "SQL: (\n", "null ", "SELECT (\n\n"]  # fmt: skip
+
+
+def seconds(text: str) -> float:
     started = time.process_time()
     parse_reply(text)
-    assert time.process_time() - started < 15  # what is quadratic takes minutes
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_reply_sixteen_times_as_long_takes_at_most_twenty_times_as_long(
+    beginning: str, piece: str
+) -> None:
+    # One more piece, so that quotes stay open in one of the two.
+    for more in (0, 1):
+        short, long = (
+            beginning + piece * (size // len(piece) + more) + "x)" for size in (1_000, 16_000)
+        )
+        base = max(min(seconds(short) for _ in range(5)), 2e-3)  # below it the clock is too coarse
+        assert min(seconds(long) for _ in range(3)) <= 20 * base

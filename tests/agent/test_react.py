@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from sentinel_sql.agent.model import Message
+from sentinel_sql.agent.model import Message, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import REMINDER, ReactAgent
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.errors import EndpointError
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import CLOCK, Script, ScriptedModel, tiny_database
+from sentinel_sql.trajectory.codec import decode, encode
 from sentinel_sql.trajectory.record import AskedQuestion, Trajectory
 
 QUESTION = Question(id="q1", text="How many patients are there?", answerable=True)
@@ -220,3 +222,29 @@ def test_without_telemetry_there_is_none(database: SqliteDatabase) -> None:
     prompt = Prompt.build(database.schema, database.clock)
     run = ReactAgent(model=model, database=database, prompt=prompt).run(QUESTION)
     assert run.steps[0].telemetry is None
+
+
+class CutModel(ScriptedModel):
+    """Its first reply is cut."""
+
+    def complete(self, messages: Sequence[Message]) -> Reply:
+        first = messages[-1]["content"].startswith("QUESTION:")
+        reply = super().complete(messages)
+        return dataclasses.replace(reply, cut_by="length") if first else reply
+
+
+@pytest.mark.parametrize("reply", [f"FINAL_SQL: {COUNT}", "FINAL: null", f"SQL: {COUNT}"])
+def test_a_cut_reply_commits_to_nothing_and_its_step_says_so(
+    database: SqliteDatabase, reply: str
+) -> None:
+    prompt = Prompt.build(database.schema, database.clock)
+    model = CutModel([reply, f"FINAL_SQL: {COUNT}"])
+    run = ReactAgent(model=model, database=database, prompt=prompt).run(QUESTION)
+    assert kinds(run) == [("invalid", "reminder"), ("final_sql", "rows")]
+    cut, whole = run.steps
+    assert (cut.notes, cut.sql, cut.reply) == (("cut-by-length",), None, reply)
+    assert "cut before its end" in (cut.observation.text or "")
+    assert whole.notes == ()
+    assert b"cut-by-length" in encode(run)
+    assert decode(encode(run), where="here") == run
+    assert "notes" not in run.steps[1].model_dump()

@@ -42,7 +42,7 @@ def test_a_live_question_ends_as_its_recorded_run(
     made = existing(demo_folder)
     assert made is not None
     ended = set()
-    for run in list(read_trajectories(made.runs))[:25]:
+    for run in list(read_trajectories(made.runs))[:15]:
         common = ("--folder", demo_folder, "--on-unavailable", "deliver", "--json")
         recorded = sentinel("ask", "--recorded", run.question.id, *common)
         live = sentinel(

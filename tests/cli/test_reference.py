@@ -11,7 +11,7 @@ from sentinel_sql.cli.reference import VERBS, reference
 
 
 def test_the_reference_is_up_to_date() -> None:
-    written = Path(__file__).parents[2] / "docs" / "cli.md"
+    written = Path(__file__).parents[2] / "docs" / "reference" / "command.md"
     assert written.read_text() == reference(), "run `make docs`"
 
 

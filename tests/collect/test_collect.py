@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -294,3 +295,42 @@ def test_over_http_runs_are_collected_through_passing_faults(
     for run in read_trajectories(tmp_path / "s"):
         assert run.outcome.kind == "answered"
         assert all(step.telemetry is not None for step in run.steps)
+
+
+def test_cut_replies_and_impossible_telemetry_are_counted(
+    database: SqliteDatabase, tmp_path: Path
+) -> None:
+    def fault(number: int, _: object) -> bytes | None:
+        choice: dict[str, object] = {"message": {"content": "FINAL: null"}}
+        if number == 0:
+            choice["finish_reason"] = "length"
+        if number == 1:
+            choice["logprobs"] = {"content": [{"logprob": 13}]}
+        return json.dumps({"choices": [choice]}).encode()
+
+    with (
+        ScriptedEndpoint(["x"], fault=fault) as endpoint,
+        OpenAIModel(base_url=endpoint.url, model="m") as model,
+    ):
+        cut = ReactAgent(
+            model=model, database=database, prompt=Prompt.build(database.schema, database.clock)
+        )
+        summary = collect(questions(2), cut, database, store=tmp_path / "s", workers=1)
+    assert summary.notes == {"cut-by-length": 1, "telemetry-unread": 1}
+    assert summary.steps == 3
+
+
+def test_replies_that_can_not_be_read_are_failed_runs_that_nothing_learns_from(
+    database: SqliteDatabase, tmp_path: Path
+) -> None:
+    empty = json.dumps({"choices": [{"message": {"content": None}}]}).encode()
+    with (
+        ScriptedEndpoint(["x"], fault=lambda *_: empty) as endpoint,
+        OpenAIModel(base_url=endpoint.url, model="m") as model,
+    ):
+        mute = ReactAgent(
+            model=model, database=database, prompt=Prompt.build(database.schema, database.clock)
+        )
+        summary = collect(questions(3), mute, database, store=tmp_path / "s", workers=1)
+    assert (summary.done, sum(summary.failed.values())) == (0, 3)
+    assert "without any text" in next(iter(summary.failed))

@@ -14,7 +14,7 @@ from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation.options import Options, Prices
 from sentinel_sql.evaluation_store.record import Evaluation
-from sentinel_sql.evaluation_store.spending import spending_log
+from sentinel_sql.evaluation_store.spending import settings_hash, spending_log
 from sentinel_sql.monitor.bundle import load, save
 from sentinel_sql.pipeline.evaluate import evaluate
 from sentinel_sql.questions.pools import make_pools
@@ -119,6 +119,7 @@ def test_whatever_may_change_a_figure_is_another_look(bundle: Path) -> None:
             {},
             {"stakes": (1.0,)},
             {"seed": 7},
+            {"resamples": 30},
             {"options": Options(exact_bar=True)},
             {"options": Options(reweight=0.2)},
             {"labels": labels | {answered: turned}},
@@ -127,7 +128,13 @@ def test_whatever_may_change_a_figure_is_another_look(bundle: Path) -> None:
         1,
     ):
         assert judged(bundle=bundle, **how).spent == count
-    assert judged(bundle=bundle).spent == 7
+    assert judged(bundle=bundle).spent == 8
+
+
+def test_a_look_of_before_resamples_could_be_chosen_is_still_the_same_look() -> None:
+    known = "ea84317cb258329b7de532a8262081f9629f45c327c5283229e04539b6a412c2"
+    assert settings_hash(None, (1.0, 4.0, 9.0), seed=42, resamples=2000) == known
+    assert settings_hash(None, (1.0, 4.0, 9.0), seed=42, resamples=1000) != known
 
 
 def test_lines_of_before_that_dont_tell_all_count_one_by_one(bundle: Path) -> None:
@@ -210,7 +217,10 @@ def test_what_does_not_belong_together_is_refused_by_name(bundle: Path) -> None:
 
 
 def test_nothing_is_spent_by_an_evaluation_that_is_refused(bundle: Path) -> None:
-    for wrong in ({"runs": []}, {"labels": {}}, {"stakes": (-1.0,)}, {"stakes": ()}):
+    for wrong in (
+        *({"runs": []}, {"labels": {}}, {"stakes": (-1.0,)}, {"stakes": ()}),
+        *({"resamples": 0}, {"resamples": -5}),
+    ):
         with pytest.raises(InputError):
             judged(bundle=bundle, **wrong)
     assert not spending_log(bundle).exists()

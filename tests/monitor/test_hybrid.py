@@ -66,6 +66,6 @@ def test_the_simpler_wins_within_half_a_point(
     score, features, correct = cases(4)
     fitted = fit_hybrid(hybrid_inputs(score, features), correct, seed=7)
     aurocs = iter([0.8, 0.8 + gain])
-    monkeypatch.setattr(module, "roc_auc_score", lambda *_: next(aurocs))
+    monkeypatch.setattr("sklearn.metrics.roc_auc_score", lambda *_: next(aurocs))
     chosen = choose_delivery(fitted, correctness=score, features=features, correct=correct)
     assert chosen.name == name

@@ -20,14 +20,18 @@ from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import Outcome
 
 MADE, POOLS, LABELS = planted_store(240, seed=41)
-PROGRESS: list[tuple[int, int]] = []
 
 
 @pytest.fixture(scope="module")
-def monitor() -> Monitor:
-    """The monitor of these runs, with what it told of its progress in `PROGRESS`."""
-    PROGRESS.clear()
-    return fit(MADE, POOLS, LABELS, HEADER, on_progress=lambda *at: PROGRESS.append(at))
+def stages() -> list[tuple[int, int]]:
+    """What fitting the shared monitor reports of its progress."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def monitor(stages: list[tuple[int, int]]) -> Monitor:
+    """The monitor of these runs, fitted once and only read."""
+    return fit(MADE, POOLS, LABELS, HEADER, on_progress=lambda *at: stages.append(at))
 
 
 def test_planted_signals_are_found_on_runs_never_seen(monitor: Monitor) -> None:
@@ -79,11 +83,13 @@ def test_equal_seeds_give_equal_monitors_and_heldout_runs_change_nothing(
         np.testing.assert_array_equal(getattr(second.calibration, name), column)
 
 
-def test_thresholds_are_those_of_the_kept_calibration_columns(monitor: Monitor) -> None:
+def test_thresholds_are_those_of_the_kept_calibration_columns(
+    monitor: Monitor, stages: list[tuple[int, int]]
+) -> None:
     from sentinel_sql.decision.thresholds import freeze
 
     assert freeze(monitor.calibration) == monitor.thresholds
-    assert [(number, STAGES) for number in range(1, STAGES + 1)] == PROGRESS
+    assert stages == [(number, STAGES) for number in range(1, STAGES + 1)]
 
 
 def test_each_map_is_honest_about_its_own_target_on_the_calibration_pool(monitor: Monitor) -> None:

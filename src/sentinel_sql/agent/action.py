@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sentinel_sql.agent.sql_text import looks_like_sql, take_sql
+from sentinel_sql.agent.sql_text import QueryReader, looks_like_sql
+from sentinel_sql.agent.template_tokens import MARKER, MARKER_PATTERN, strip_template
 from sentinel_sql.trajectory.record import Action as ActionKind
 
 
@@ -27,11 +28,11 @@ class Action:
     best_so_far: str | None = None
 
 
-_THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-
 # Markdown that small models put around a tag: bullets, headings, quotes, bold, numbers, fences.
 _BEFORE = (
-    r"^[ \t>*_#\-`]*+(?:\d++[.)][ \t]*+)?(?:STEP[ \t]*+\d++[ \t:.\-]*+)?[*_`]*+"
+    r"^(?:[ \t>*_#\-`]|<(?:s|eos|bos|pad|unk|eod|sep)>|"
+    + MARKER_PATTERN
+    + r")*+(?:\d++[.)][ \t]*+)?(?:STEP[ \t]*+\d++[ \t:.\-]*+)?[*_`]*+"
     r"(?:ACTION[ \t]*+:[ \t]*+)?"
 )
 _NAMES = (
@@ -54,8 +55,8 @@ _INLINE = re.compile(
     re.MULTILINE,
 )
 _NULL = re.compile(
-    r"""["'`*_(<\s]*+(?:null|none|nil|n/a)\b["'`*_)>.;!]*+[ \t]*+"""
-    r"""(?:$|\n|[(,:–—-]|because\b|since\b|as\b)""",
+    rf"""(?:["'`*_(<\s]|{MARKER_PATTERN})*+(?:null|none|nil|n/a)\b["'`*_)>.;!]*+[ \t]*+"""
+    rf"""(?:$|{MARKER_PATTERN}|\n|[(,:–—-]|because\b|since\b|as\b)""",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^[ \t]*```[ \t]*\w*[ \t]*$", re.MULTILINE)
@@ -74,7 +75,8 @@ def parse_reply(text: str) -> Action:
     SQL without any tag counts as exploratory, so that nothing is committed that the model
     didn't call final; the last such query counts, since the ones before it are deliberation.
     """
-    text = _THINK.sub("", text.replace("\r\n", "\n"), count=1)
+    text = strip_template(text.replace("\r\n", "\n"))
+    queries = QueryReader(text, _TAG)
     kind: ActionKind | None = None
     sql: str | None = None
     best: str | None = None
@@ -96,15 +98,17 @@ def parse_reply(text: str) -> Action:
         name = tag.lastgroup
         if name in ("sql", "final", "best"):
             in_thought = False
-            found, end = take_sql(text, position, _TAG)
+            if name != "best" and kind is not None:
+                break
+            found, end = queries.take(position)
             null = found is None and _NULL.match(text, position)
             if found is not None:
                 position = end
             if name == "best":
                 best = best or found
-            elif kind is None and found is not None:
+            elif found is not None:
                 kind, sql = ("final_sql" if name == "final" else "sql"), found
-            elif kind is None and null and name == "final":
+            elif null and name == "final":
                 kind = "final_null"
         elif name == "heard":
             if kind is not None:
@@ -115,15 +119,15 @@ def parse_reply(text: str) -> Action:
                 break
             in_thought = True
     if kind is None:
-        return _untagged(text, best)
+        return _untagged(text, best, queries)
     return Action(kind=kind, thought=_tidy(thought_parts), sql=sql, best_so_far=best)
 
 
-def _untagged(text: str, best: str | None) -> Action:
+def _untagged(text: str, best: str | None, queries: QueryReader) -> Action:
     last: tuple[int, str] | None = None
     position = 0
     while start := _BARE_SQL.search(text, position):
-        sql, end = take_sql(text, start.end(), _TAG)
+        sql, end = queries.take(start.end())
         if sql is not None and looks_like_sql(sql):
             last = (start.start(), sql)
         position = max(end, start.end() + 1)
@@ -135,5 +139,8 @@ def _untagged(text: str, best: str | None) -> Action:
 
 def _tidy(parts: list[str]) -> str | None:
     """Join the thought's pieces without tags, fences and markdown around them."""
-    kept = (_FENCE.sub("", _TAG.sub("", part)).strip().strip("*`").strip() for part in parts)
+    kept = (
+        _FENCE.sub("", MARKER.sub("", _TAG.sub("", part))).strip().strip("*`").strip()
+        for part in parts
+    )
     return "\n".join(part for part in kept if part) or None

@@ -1,16 +1,17 @@
-"""Calls to one OpenAI-compatible endpoint: tries, pauses, and what went wrong in one line."""
+"""Calls to one OpenAI-compatible endpoint: how often a call is tried, and how long it pauses."""
 
 from __future__ import annotations
 
 import os
 import random
-import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
-from sentinel_sql.agent.connections import LATE, Answer, Connections
+from sentinel_sql.agent.http_calls import Answer, HttpCalls
+from sentinel_sql.agent.refusals import error_body, refusal
 from sentinel_sql.errors import EndpointError, InputError
 
 FIRST_PAUSE = 0.5
@@ -21,8 +22,6 @@ All ours; each pause doubles the last and is shortened at random by up to a quar
 
 LONGEST_TIMEOUT = 1_000_000.0
 """Seconds that one try may be given; ours, some systems can't wait longer."""
-
-_ERROR_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,40}")
 
 
 class Endpoint:
@@ -53,8 +52,8 @@ class Endpoint:
                 f"a time limit of {timeout:g} s can't be kept: give one above 0 and up to "
                 f"{LONGEST_TIMEOUT:,.0f}"
             )
-        self._connections = Connections(base_url, {"Authorization": f"Bearer {key}"})
-        self.url = self._connections.url
+        self._calls = HttpCalls(base_url, {"Authorization": f"Bearer {key}"})
+        self.url = self._calls.url
         self._timeout = timeout
         self._retries = retries
 
@@ -66,18 +65,20 @@ class Endpoint:
     ) -> Answer:
         """Send a request until it is answered for good, or the tries are used up."""
         for number in range(self._retries + 1):
-            answer = self._connections.ask(method, path, data, self._timeout)
+            answer = self._calls.ask(method, path, data, self._timeout)
             if number == self._retries or not answer.worth_another_try:
+                break
+            if answer.status == 429 and error_body(answer).no_credit:
                 break
             pause = _pause(answer.headers, number)
             if pause is None:
                 break
             time.sleep(pause)
-        return answer
+        return replace(answer, tries=number + 1)
 
     def close(self) -> None:
         """Close the connections."""
-        self._connections.close()
+        self._calls.close()
 
     def nonsense(self) -> EndpointError:
         """Return the error for an answer that no OpenAI-compatible API gives."""
@@ -87,54 +88,11 @@ class Endpoint:
             for_every_call=True,
         )
 
-    def refusal(self, answer: Answer, *, model: str | None = None) -> EndpointError:
-        """Say in one line why an answer is none; never quotes it, as it may quote the prompt."""
-        tries = f"{self._retries + 1} tries" if self._retries else "1 try"
-        status = answer.status
-        if status is None and answer.fault == LATE:
-            return EndpointError(
-                f"{self.url}: no answer within {self._timeout:g} s in {tries}; allow more time "
-                "with --timeout, or use fewer workers"
-            )
-        if status is None:
-            return EndpointError(
-                f"{self.url}: no connection in {tries} ({answer.fault}); start the endpoint, or "
-                "correct --base-url",
-                for_every_call=True,
-            )
-        if status in (401, 403):
-            return EndpointError(
-                f"{self.url}: refuses the key (status {status}); set OPENAI_API_KEY to one that "
-                "may use this model",
-                for_every_call=True,
-            )
-        if status == 404:
-            unknown = f"knows no model {model!r}, or " if model else ""
-            return EndpointError(
-                f"{self.url}: {unknown}is no OpenAI-compatible API (status 404); `sentinel doctor "
-                "--base-url` lists the models of one",
-                for_every_call=True,
-            )
-        if status == 429:
-            return EndpointError(
-                f"{self.url}: too many requests in {tries} (status 429); use fewer workers, or "
-                "wait and run again"
-            )
-        if status < 400:
-            return EndpointError(
-                f"{self.url}: sends elsewhere (status {status}), which is not followed; give the "
-                "address that it names as --base-url",
-                for_every_call=True,
-            )
-        why = _error_code(answer)
-        if status >= 500:
-            return EndpointError(
-                f"{self.url}: fails in {tries} (status {status}{why}); see the endpoint's log"
-            )
-        return EndpointError(
-            f"{self.url}: refuses the request (status {status}{why}); the run may be too long for "
-            "the model's context: see the endpoint's log"
-        )
+    def refusal(
+        self, answer: Answer, *, model: str | None = None, left_out: str = ""
+    ) -> EndpointError:
+        """Return the error for an answer that can't be used; see `refusals.refusal`."""
+        return refusal(self.url, answer, timeout=self._timeout, model=model, left_out=left_out)
 
 
 def _pause(headers: Mapping[str, str], number: int) -> float | None:
@@ -158,13 +116,3 @@ def _asked_pause(value: str | None) -> float | None:
         except (ValueError, OverflowError):
             return None
     return max(seconds, 0.0) if seconds == seconds else None
-
-
-def _error_code(answer: Answer) -> str:
-    """Return `, code` where an error's body has one of plain letters."""
-    try:
-        error = answer.parsed()["error"]
-        code = error.get("code") or error.get("type")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return ""
-    return f", {code}" if isinstance(code, str) and _ERROR_CODE.fullmatch(code) else ""

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from pydantic_core import to_json
 
-from sentinel_sql.agent.connections import Answer
+from sentinel_sql.agent.completion import UnreadableError, read_completion
 from sentinel_sql.agent.endpoint import Endpoint
+from sentinel_sql.agent.http_calls import Answer
 from sentinel_sql.agent.model import Message, Reply
-from sentinel_sql.agent.telemetry import TOP, read_first, read_tokens
+from sentinel_sql.agent.request_fields import Form, RequestFields
+from sentinel_sql.agent.telemetry import TOP
+from sentinel_sql.errors import EndpointError
 
 
 class OpenAIModel:
     """A model of an OpenAI-compatible endpoint; any number of threads may share one.
 
     Failed calls are tried again, after jittered, doubling pauses or as long as the endpoint's
-    Retry-After asks, where that can help: no connection, no answer in time, status 408, 409, 429
-    and 5xx. Log-probabilities, and stops, are asked for until the endpoint refuses a request with
-    them and grants the same one without.
+    Retry-After asks, where that can help: no connection, no answer in time, status 408, 409, 425,
+    429 and 5xx. A field that the endpoint refuses (temperature, seed, stop, log-probabilities, the
+    name of the reply's cap) is left out or renamed, each by itself; `adapted` says which.
 
     Args:
         base_url: address of the API, usually ending in `/v1`; nothing else is ever called.
@@ -57,18 +60,20 @@ class OpenAIModel:
         )
         self._model = model
         self._temperature = temperature
-        self._settings: dict[str, Any] = {
-            "model": model,
-            "temperature": temperature,
-            "max_tokens": max_tokens,
+        alternatives = sorted({top, min(top, TOP)}, reverse=True)
+        ladders: dict[str, list[Form]] = {
+            "logprobs": [
+                *({"logprobs": True, "top_logprobs": number} for number in alternatives),
+                {"logprobs": True},
+                {},
+            ],
+            "stop": [{"stop": list(stop)}, {}] if stop else [{}],
+            "seed": [{"seed": seed}, {}] if seed is not None else [{}],
+            "temperature": [{"temperature": temperature}, {}],
+            "max_tokens": [{"max_tokens": max_tokens}, {"max_completion_tokens": max_tokens}, {}],
+            "stream": [{"stream": False}, {}],
         }
-        if seed is not None:
-            self._settings["seed"] = seed
-        telemetry: dict[str, Any] = {"logprobs": True, "top_logprobs": top}
-        stopping: dict[str, Any] = {"stop": list(stop)}
-        self._extras: list[dict[str, Any]] = (
-            [{**telemetry, **stopping}, stopping, {}] if stop else [telemetry, {}]
-        )
+        self._fields = RequestFields(ladders)
 
     @property
     def name(self) -> str:
@@ -80,19 +85,27 @@ class OpenAIModel:
         """Sampling temperature, as it stands in a trajectory."""
         return self._temperature
 
+    @property
+    def adapted(self) -> tuple[str, ...]:
+        """What the endpoint refused and what was done, such as `temperature left out`."""
+        return self._fields.adapted
+
     def complete(self, messages: Sequence[Message]) -> Reply:
         """Answer a chat; see `ChatModel.complete`."""
-        body = {**self._settings, "messages": list(messages)}
-        answers: list[Answer] = []
-        offered = self._extras
-        for extras in offered:
-            answers.append(self._post({**body, **extras}))
-            if answers[-1].status not in (400, 422):
-                break
-        if answers[-1].status != 200:
-            raise self._endpoint.refusal(answers[0], model=self._model)
-        self._extras = offered[len(answers) - 1 :]
-        return self._read(answers[-1])
+        body = {"model": self._model, "messages": list(messages)}
+        answer = self._fields.ask(body, self._post)
+        answered = answer.status == 200 or (
+            answer.status in range(200, 300) and answer.body.strip()
+        )
+        if not answered:
+            left_out = f"; {', '.join(self.adapted)}" if self.adapted else ""
+            raise self._endpoint.refusal(answer, model=self._model, left_out=left_out)
+        try:
+            return read_completion(answer)
+        except UnreadableError as error:
+            raise EndpointError(f"{self._endpoint.url}: {error}") from None
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            raise self._endpoint.nonsense() from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -104,33 +117,8 @@ class OpenAIModel:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _post(self, body: dict[str, Any]) -> Answer:
+    def _post(self, body: Form) -> Answer:
         return self._endpoint.ask("POST", "chat/completions", to_json(body))
-
-    def _read(self, answer: Answer) -> Reply:
-        try:
-            data = answer.parsed()
-            choice = data["choices"][0]
-            text = choice["message"].get("content") or ""
-            if not isinstance(text, str):
-                raise TypeError("content isn't text")
-            usage = data.get("usage") or {}
-            prompt_tokens = _count(usage.get("prompt_tokens"))
-            completion_tokens = _count(usage.get("completion_tokens"))
-            content = (choice.get("logprobs") or {}).get("content") or ()
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            raise self._endpoint.nonsense() from error
-        telemetry = read_tokens(content) if content else None
-        return Reply(
-            # Half a surrogate pair, from a reply cut inside a character, has no UTF-8 form.
-            text=text.encode("utf-8", "replace").decode(),
-            logprobs=telemetry[0] if telemetry else None,
-            entropies=(telemetry[1] or None) if telemetry else None,
-            prompt_tokens=prompt_tokens,
-            completion_tokens=completion_tokens,
-            seconds=answer.seconds,
-            first=read_first(content) if telemetry else (),
-        )
 
 
 def list_models(
@@ -152,7 +140,3 @@ def list_models(
             raise endpoint.nonsense() from error
     finally:
         endpoint.close()
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and 0 <= value <= 2**53 else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from sentinel_sql.agent.action import Action, parse_reply
 from sentinel_sql.agent.chat import Chat
-from sentinel_sql.agent.model import ChatModel, Reply
+from sentinel_sql.agent.model import ChatModel, CutBy, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.database.executor import Database, ExecutionResult, summarize
 from sentinel_sql.trajectory.record import (
@@ -17,6 +17,7 @@ from sentinel_sql.trajectory.record import (
     Observation,
     Seconds,
     Step,
+    StepNote,
     Telemetry,
     Trajectory,
     Usage,
@@ -29,6 +30,12 @@ MAX_STEPS = 8
 
 REMINDER = (
     "no valid action found. Answer with one of: SQL: <query> | FINAL_SQL: <query> | FINAL: null"
+)
+
+
+CUT_REMINDER = (
+    "your reply was cut before its end, so nothing of it was taken. Answer shorter, with one of: "
+    "SQL: <query> | FINAL_SQL: <query> | FINAL: null"
 )
 
 
@@ -88,7 +95,7 @@ class ReactAgent:
         chat = self.chat(question.text)
         for index in range(1, self.max_steps + 1):
             reply = self.model.complete(chat.messages)
-            step = self._step(index, reply, parse_reply(reply.text))
+            step = self._step(index, reply, whole_action(reply))
             yield step
             if commitment(step, commit_on_error=self.commit_on_error) is not None:
                 return
@@ -115,7 +122,8 @@ class ReactAgent:
         elif action.kind == "final_null":
             observation = Observation(kind="none")
         else:
-            observation = Observation(kind="reminder", text=REMINDER)
+            text = CUT_REMINDER if reply.cut_by else REMINDER
+            observation = Observation(kind="reminder", text=text)
         telemetry = None
         if reply.logprobs is not None:
             telemetry = Telemetry(logprobs=reply.logprobs, entropies=reply.entropies or ())
@@ -132,7 +140,26 @@ class ReactAgent:
             telemetry=telemetry,
             seconds=Seconds(model=reply.seconds, sql=sql_seconds),
             reply=reply.text,
+            notes=_notes(reply),
         )
+
+
+def whole_action(reply: Reply) -> Action:
+    """Return the action of a reply; `invalid` if it was cut, as its query may lack its end."""
+    action = parse_reply(reply.text)
+    if reply.cut_by is None:
+        return action
+    return Action(kind="invalid", thought=action.thought)
+
+
+def _notes(reply: Reply) -> tuple[StepNote, ...]:
+    cut: Mapping[CutBy | None, tuple[StepNote, ...]] = {
+        "length": ("cut-by-length",),
+        "filter": ("cut-by-filter",),
+        "fault": ("cut-by-fault",),
+    }
+    unread: tuple[StepNote, ...] = ("telemetry-unread",) if reply.telemetry_unread else ()
+    return cut.get(reply.cut_by, ()) + unread
 
 
 def observe(result: ExecutionResult) -> Observation:

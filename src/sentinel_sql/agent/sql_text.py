@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 
+from sentinel_sql.agent.template_tokens import MARKER, MARKER_PATTERN
+
+UNCLOSED_STRINGS = 8
+"""Queries of a reply that may hold a string without end before quotes are trusted no more; ours,
+as each makes the reader look at the whole rest."""
+
 _STATEMENT = re.compile(
     r"(?:SELECT|WITH|VALUES|EXPLAIN|PRAGMA|SHOW|DESCRIBE|INSERT|UPDATE|DELETE|REPLACE|MERGE|CREATE"
     r"|DROP|ALTER|TRUNCATE|ATTACH|DETACH|VACUUM|REINDEX|ANALYZE|BEGIN|COMMIT|SET|GRANT|CALL)\b",
     re.IGNORECASE,
 )
-_LEAD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.DOTALL)
-_OPENING = re.compile(r"\s*+(?P<fence>```[ \t]*+\w*+[ \t]*+\n?)?\s*+(?:`(?!`))?")
+_BLANKS = re.compile(r"(?:\s|\(|--[^\n]*+(?:\n|\Z))*+")
+_OPENING = re.compile(
+    rf"(?:\s|{MARKER_PATTERN})*+(?P<fence>```[ \t]*+\w*+[ \t]*+\n?)?(?:\s|{MARKER_PATTERN})*+"
+    r"(?:`(?!`))?"
+)
 
 # A line that begins so goes on with the query above it.
 _GOES_ON = re.compile(
@@ -32,118 +41,149 @@ _EXPECTS = re.compile(
 _SENTENCE_END = re.compile(r"[\w)'\"`*][.!?:][*`)]*\s*\Z")
 _PROSE_START = re.compile(r"[A-Z][a-z']+ [a-z]")
 # All that the scanner must look at; what stands between is copied as it is.
-_SPECIAL = re.compile(r"['\"‘’“”;`\n()/-]")
+_SPECIAL = re.compile(r"['\"‘’“”;`\n()/<\[-]")
+_SPACE = re.compile(r"[ \t\n]*+")
 _TYPOGRAPHIC = {"‘": "'", "’": "'", "“": '"', "”": '"'}
 _CLOSES = {"‘": "’‘'", "’": "’‘'", "“": '”“"', "”": '”“"'}
 
 
-def looks_like_sql(text: str, start: int = 0) -> bool:
-    """Return whether an SQL statement begins at `start`, comments and parentheses aside."""
-    lead = _LEAD.match(text, start)
-    return _STATEMENT.match(text, lead.end() if lead else start) is not None
+def looks_like_sql(text: str) -> bool:
+    """Return whether a text begins with an SQL statement, comments and parentheses aside."""
+    return QueryReader(text, _STATEMENT).begins_at(0)
 
 
-def take_sql(text: str, start: int, tag: re.Pattern[str]) -> tuple[str | None, int]:
-    """Take the query that begins at `start`, and tell where it ends.
-
-    It ends at a `;`, a closing fence or a tag outside of strings, or at a line that doesn't go on
-    with it. String literals stay byte for byte as they are.
+class QueryReader:
+    """Takes queries out of one reply, in time linear in it.
 
     Args:
         text: the whole reply.
-        start: where the query may begin; blanks, a fence or a backtick may come first.
         tag: what ends a query at the start of a line.
-
-    Returns:
-        The query without its `;`, and the offset behind it; (None, start) if none begins there.
     """
-    opening = _OPENING.match(text, start)
-    if opening is None or not looks_like_sql(text, opening.end()):
-        return None, start
-    fenced = opening["fence"] is not None
-    sql, end = _scan(text, opening.end(), tag, fenced=fenced, quotes=True)
-    if sql is None:
-        # A string that never closes would swallow the rest, so quotes can't be trusted here.
-        sql, end = _scan(text, opening.end(), tag, fenced=fenced, quotes=False)
-    if sql is None:
-        return None, start
-    if sql.count("`") % 2:
-        sql = sql.rstrip().removesuffix("`")
-    sql = sql.strip()
-    return (sql, end) if looks_like_sql(sql) else (None, start)
 
+    def __init__(self, text: str, tag: re.Pattern[str]) -> None:
+        self._text = text
+        self._tag = tag
+        self._last_comment_end = text.rfind("*/")
+        self._unclosed_left = UNCLOSED_STRINGS
 
-def _scan(
-    text: str, start: int, tag: re.Pattern[str], *, fenced: bool, quotes: bool
-) -> tuple[str | None, int]:
-    """Copy the query from `start` on; (None, start) if a string in it never closes."""
-    out: list[str] = []
-    at = start
-    depth = 0
-    while at < len(text):
-        special = _SPECIAL.search(text, at)
-        stop = special.start() if special else len(text)
-        if stop > at:
-            out.append(text[at:stop])
-            at = stop
-            continue
-        char = text[at]
-        if quotes and char in "'\"":
-            close = _string_end(text, at)
-            if close < 0:
-                return None, start
-            out.append(text[at:close])
-            at = close
-        elif quotes and char in _TYPOGRAPHIC:
-            close = _typographic_end(text, at)
-            if close < 0:
-                out.append(_TYPOGRAPHIC[char])
-                at += 1
-            else:
-                plain = _TYPOGRAPHIC[char]
-                out.append(plain + text[at + 1 : close - 1] + plain)
+    def take(self, start: int) -> tuple[str | None, int]:
+        """Take the query that begins at `start`, and tell where it ends.
+
+        It ends outside of strings at a `;`, a closing fence, a token of a chat template or a tag,
+        or at a line that doesn't go on with it. String literals stay byte for byte as they are.
+
+        Args:
+            start: where the query may begin; blanks, a fence or a backtick may come first.
+
+        Returns:
+            The query without its `;`, and the offset behind it; (None, start) if none begins there.
+        """
+        text = self._text
+        opening = _OPENING.match(text, start)
+        if opening is None or not self.begins_at(opening.end()):
+            return None, start
+        fenced = opening["fence"] is not None
+        sql: str | None = None
+        end = start
+        if self._unclosed_left:
+            sql, end = self._scan(opening.end(), fenced=fenced, quotes=True)
+        if sql is None:
+            # A string that never closes would swallow the rest, so quotes can't be trusted here.
+            self._unclosed_left = max(self._unclosed_left - 1, 0)
+            sql, end = self._scan(opening.end(), fenced=fenced, quotes=False)
+        if sql is None:
+            return None, start
+        if sql.count("`") % 2:
+            sql = sql.rstrip().removesuffix("`")
+        sql = sql.strip()
+        return (sql, end) if looks_like_sql(sql) else (None, start)
+
+    def begins_at(self, at: int) -> bool:
+        """Tell whether a statement begins there, comments and parentheses aside."""
+        text = self._text
+        while True:
+            lead = _BLANKS.match(text, at)
+            at = lead.end() if lead else at
+            if not text.startswith("/*", at) or at + 2 > self._last_comment_end:
+                return _STATEMENT.match(text, at) is not None
+            at = text.find("*/", at + 2) + 2
+
+    def _scan(self, start: int, *, fenced: bool, quotes: bool) -> tuple[str | None, int]:
+        """Copy the query from `start` on; (None, start) if a string in it never closes."""
+        text = self._text
+        out: list[str] = []
+        at = start
+        depth = 0
+        while at < len(text):
+            special = _SPECIAL.search(text, at)
+            stop = special.start() if special else len(text)
+            if stop > at:
+                out.append(text[at:stop])
+                at = stop
+                continue
+            char = text[at]
+            if quotes and char in "'\"":
+                close = _string_end(text, at)
+                if close < 0:
+                    return None, start
+                out.append(text[at:close])
                 at = close
-        elif text.startswith("--", at):
-            end = text.find("\n", at)
-            end = len(text) if end < 0 else end
-            out.append(text[at:end])
-            at = end
-        elif text.startswith("/*", at) and (end := text.find("*/", at)) >= 0:
-            out.append(text[at : end + 2])
-            at = end + 2
-        elif char == ";":
-            return "".join(out), at + 1
-        elif text.startswith("```", at):
-            return "".join(out), at + 3
-        elif char == "\n" and _ends_at_line(text, at, out, tag, fenced=fenced, depth=depth):
-            return "".join(out), at
-        else:
-            depth += (char == "(") - (char == ")")
-            out.append(char)
-            at += 1
-    return "".join(out), at
+            elif quotes and char in _TYPOGRAPHIC:
+                close = _typographic_end(text, at)
+                if close < 0:
+                    out.append(_TYPOGRAPHIC[char])
+                    at += 1
+                else:
+                    plain = _TYPOGRAPHIC[char]
+                    out.append(plain + text[at + 1 : close - 1] + plain)
+                    at = close
+            elif text.startswith("--", at):
+                end = text.find("\n", at)
+                end = len(text) if end < 0 else end
+                token = MARKER.search(text, at, end)
+                out.append(text[at : token.start() if token else end])
+                if token:
+                    return "".join(out), token.end()
+                at = end
+            elif text.startswith("/*", at) and at + 2 <= self._last_comment_end:
+                end = text.find("*/", at + 2) + 2
+                out.append(MARKER.sub("", text[at:end]))
+                at = end
+            elif char == ";":
+                return "".join(out), at + 1
+            elif text.startswith("```", at):
+                return "".join(out), at + 3
+            elif char in "<[" and (token := MARKER.match(text, at)):
+                return "".join(out), token.end()
+            elif char == "\n":
+                blanks = _SPACE.match(text, at)
+                following = blanks.end() if blanks else at + 1
+                if self._ends_at_line(following, out, fenced=fenced, depth=depth):
+                    return "".join(out), at
+                out.append(text[at:following])
+                at = following
+            else:
+                depth += (char == "(") - (char == ")")
+                out.append(char)
+                at += 1
+        return "".join(out), at
 
-
-def _ends_at_line(
-    text: str, at: int, out: list[str], tag: re.Pattern[str], *, fenced: bool, depth: int
-) -> bool:
-    """Tell whether the query ends at the newline at `at`."""
-    following = at
-    while following < len(text) and text[following] in " \t\n":
-        following += 1
-    if following >= len(text):
-        return True
-    line_start = text.rfind("\n", 0, following) + 1
-    if tag.match(text, line_start):
-        return True
-    if fenced:
-        return False
-    end = text.find("\n", following)
-    line = text[following : len(text) if end < 0 else end]
-    sentence = _SENTENCE_END.search(line) and _PROSE_START.match(line)
-    if sentence:
-        return True
-    return not (depth > 0 or _GOES_ON.match(line) or _EXPECTS.search("".join(out[-9:]).rstrip()))
+    def _ends_at_line(self, following: int, out: list[str], *, fenced: bool, depth: int) -> bool:
+        """Tell whether the query ends before the line whose text begins at `following`."""
+        text = self._text
+        if following >= len(text):
+            return True
+        line_start = text.rfind("\n", 0, following) + 1
+        if self._tag.match(text, line_start):
+            return True
+        if fenced:
+            return False
+        end = text.find("\n", following)
+        line = text[following : len(text) if end < 0 else end]
+        if _SENTENCE_END.search(line) and _PROSE_START.match(line):
+            return True
+        before = "".join(out[-9:]).rstrip()[-20:]
+        return not (depth > 0 or _GOES_ON.match(line) or _EXPECTS.search(before))
 
 
 def _string_end(text: str, at: int) -> int:

@@ -13,6 +13,10 @@ FLOOR = -100.0
 """Smallest log-probability kept, ours: endpoints write -9999 or -Infinity for "never"."""
 
 
+ROUNDING = 1e-3
+"""Largest log-probability above 0 that counts as rounding and becomes 0; ours, of half floats."""
+
+
 def entropy(logprobs: Iterable[float]) -> float:
     """Return −Σ p ln p over the listed alternatives, in nats, ≥ 0.
 
@@ -35,7 +39,8 @@ def read_tokens(
 
     Returns:
         Chosen-token log-probabilities and entropies, of equal length; the entropies are empty
-        if alternatives are missing for any token. None if the data aren't of that form.
+        if alternatives are missing for any token. None if the data aren't of that form, or hold a
+        log-probability that can't be: above 0, or no number.
     """
     logprobs: list[float] = []
     entropies: list[float] = []
@@ -68,8 +73,6 @@ def read_first(content: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, float],
 
 def _finite(value: Any) -> float:
     number = float(value)
-    if FLOOR <= number <= 0.0:
-        return number
-    if math.isnan(number):
-        raise ValueError("not a number")
+    if not number <= ROUNDING:
+        raise ValueError("no log-probability")
     return min(max(number, FLOOR), 0.0)

@@ -86,6 +86,7 @@ def collect(
     The API key is read from OPENAI_API_KEY. Interrupt at any time: finished runs are kept.
     Failed runs are counted and tried again next time; exit code 4 where all of them failed.
     """
+    from sentinel_sql.agent.openai import OpenAIModel
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.pipeline.collect import collect as collect_runs
     from sentinel_sql.questions.read import read_questions
@@ -124,6 +125,8 @@ def collect(
             on_progress=advance,
         )
     document = {**asdict(summary), "store": str(summary.store), "gaps": list(summary.gaps)}
+    if isinstance(agent.model, OpenAIModel) and agent.model.adapted:
+        say(f"sentinel: the endpoint refuses a field: {', '.join(agent.model.adapted)}")
     emit(document, as_json=as_json, tables=lambda: [_table(summary)])
     if summary.interrupted:
         raise KeyboardInterrupt
@@ -163,6 +166,14 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
         yield advance
 
 
+_NOTES = {
+    "cut-by-length": "replies cut at --max-tokens",
+    "cut-by-filter": "replies cut by a content filter",
+    "cut-by-fault": "replies cut by a fault of the server",
+    "telemetry-unread": "replies with impossible log-probabilities",
+}
+
+
 def _table(summary: CollectSummary) -> RenderableType:
     named = ", ".join(summary.gaps[:5]) + (" …" if len(summary.gaps) > 5 else "")
     return facts(
@@ -177,6 +188,7 @@ def _table(summary: CollectSummary) -> RenderableType:
             "steps": summary.steps,
             "tokens read": summary.prompt_tokens,
             "tokens written": summary.completion_tokens,
+            **{_NOTES[note]: count for note, count in sorted(summary.notes.items())},
             "minutes": f"{summary.seconds / 60:.1f}",
         },
     )

@@ -1,7 +1,7 @@
 """The database's clock: 'now' and its relatives in SQL mean the database's time, not the machine's.
 
 The SQL is rewritten token by token before it runs, and only where a time function asks for the
-current time; `docs/database.md` lists each case. Ours.
+current time; `docs/reference/sql-limits.md` lists each case. Ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """When two query results count as the same answer: named, versioned modes.
 
-`docs/equivalence.md` specifies each mode. The official modes repeat their scorers exactly,
-faults included; `sentinel-1` is ours.
+`docs/reference/answer-modes.md` specifies each mode. The official modes repeat their scorers
+exactly, faults included; `sentinel-1` is ours.
 """
 
 from __future__ import annotations

@@ -125,7 +125,10 @@ def _without_none(hint: Any) -> Any:
     return hint
 
 
-SYSTEM = Column("which checks are on; the systems of docs/evaluation.md")
+SYSTEM = Column(
+    "which checks are on: none (vanilla), gate, bar (chow), both (full), also the early stop "
+    "(early-stop), or no answer at all (always-abstain)"
+)
 STAKES = Column("stakes λ, what a wrong answer costs", unit="right answers", within="[0, ∞)")
 SHARE = "[0, 1]"
 RS_RANGE = "[−λ, 1]"

@@ -32,8 +32,9 @@ class Label(BaseModel):
     accepts, False for every other answer, None where the run gave none (abstained, cap).
     `strict` is the official execution match, None where no answer was compared with a gold one:
     also for an answer to an unanswerable question, whose `correct` is False. `question_id` is
-    the run's, so a repeated trial keeps its `id#k`. `reason` is a code of docs/labels.md. Where a
-    language model was asked, `model` and `prompt_sha256` tell which, and by what prompt.
+    the run's, so a repeated trial keeps its `id#k`. `reason` is a code of
+    docs/reference/labels.md. Where a language model was asked, `model` and
+    `prompt_sha256` tell which, and by what prompt.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)

@@ -1,7 +1,7 @@
 """The `rules` judge: whether a careful reader accepts a strict-wrong answer, and by which rule.
 
 Deterministic, and ours. It forgives form, never a value: where in doubt it says "not correct",
-because a wrong "correct" teaches a monitor to deliver wrong answers (docs/labels.md).
+because a wrong "correct" teaches a monitor to deliver wrong answers (docs/reference/labels.md).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO = frozenset({"no", "false", "n"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What a judge says of one answer; `reason` is a code of docs/labels.md."""
+    """What a judge says of one answer; `reason` is a code of docs/reference/labels.md."""
 
     correct: bool
     reason: str

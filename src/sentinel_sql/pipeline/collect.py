@@ -56,6 +56,7 @@ class CollectSummary:
         steps: steps of the runs recorded this time.
         prompt_tokens: tokens read for them, as far as the endpoint told.
         completion_tokens: tokens generated for them, as far as the endpoint told.
+        notes: what was wrong with a reply (`StepNote`: cut, unreadable telemetry) → how many.
         seconds: wall time.
         interrupted: the user ended it before its end.
     """
@@ -69,6 +70,7 @@ class CollectSummary:
     steps: int
     prompt_tokens: int
     completion_tokens: int
+    notes: Mapping[str, int]
     seconds: float
     interrupted: bool
 
@@ -146,6 +148,7 @@ def collect(
         steps=work.steps,
         prompt_tokens=work.prompt_tokens,
         completion_tokens=work.completion_tokens,
+        notes=dict(work.notes),
         seconds=work.seconds,
         interrupted=work.interrupted,
     )

@@ -51,6 +51,7 @@ class Workers:
     Attributes:
         done: runs on the disk.
         steps, prompt_tokens, completion_tokens: of these runs.
+        notes: what was wrong with a reply → how many steps of these runs.
         failures: reason → how many runs failed for it.
         end: why the collection must end before its end, or None.
         interrupted: the user ended it.
@@ -67,6 +68,7 @@ class Workers:
         prober: Prober | None = None,
     ) -> None:
         self.done = self.steps = self.prompt_tokens = self.completion_tokens = 0
+        self.notes: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.interrupted = False
         self.end: BaseException | None = None
@@ -176,6 +178,7 @@ class Workers:
         with self._guard:
             self.done += 1
             self.steps += len(trajectory.steps)
+            self.notes.update(note for step in trajectory.steps for note in step.notes)
             self.prompt_tokens += sum(usage.prompt_tokens or 0 for usage in usages)
             self.completion_tokens += sum(usage.completion_tokens or 0 for usage in usages)
 

@@ -20,7 +20,7 @@ entropies, `text` its words; `asked` asks the agent's model; `reference` is no c
 
 DELIVERY, CORRECTNESS = "delivery estimator", "correctness head"
 
-RIVAL = Column("whose confidence; see docs/rivals.md")
+RIVAL = Column("whose confidence; see docs/reference/rivals.md")
 KIND = Column("what it reads", within="monitor, rule, telemetry, text, asked or reference")
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sentinel_sql.agent.action import parse_reply
 from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, Message, Reply
-from sentinel_sql.agent.react import ReactAgent
+from sentinel_sql.agent.react import ReactAgent, whole_action
 from sentinel_sql.agent.self_report import (
     HOW_SURE,
     IS_IT_TRUE,
@@ -100,7 +99,7 @@ class Asker:
             if method == "single-turn":
                 reply = sampler.complete(messages)
                 replies.append(reply)
-                verdicts.append(self._compared(run, parse_reply(reply.text).sql))
+                verdicts.append(self._compared(run, whole_action(reply).sql))
             else:
                 heard = _Heard(sampler)
                 sample = dataclasses.replace(self.agent, model=heard).run(run.question)

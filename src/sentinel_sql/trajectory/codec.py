@@ -58,4 +58,6 @@ def _fault(line: bytes, error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     place = f"field {field}: " if field else ""
-    return f"not a {FORMAT} record ({place}{first['msg']}); see docs/trajectory.md for the form"
+    return (
+        f"not a {FORMAT} record ({place}{first['msg']}); see docs/reference/formats.md for the form"
+    )

@@ -1,7 +1,7 @@
 """The records of one run: `Trajectory`, its `Step`s, and the `Prefix` that a monitor may see.
 
-The stored form is `sentinel-trajectory/1`, one JSON object a line (docs/trajectory.md). Records
-never change; keys that this version doesn't know are kept and written back.
+The stored form is `sentinel-trajectory/1`, one JSON object a line (docs/reference/formats.md).
+Records never change; keys that this version doesn't know are kept and written back.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ FORMAT: Final = "sentinel-trajectory/1"
 
 Action = Literal["sql", "final_sql", "final_null", "invalid"]
 ObservationKind = Literal["rows", "empty", "error", "refused", "reminder", "none"]
+StepNote = Literal["cut-by-length", "cut-by-filter", "cut-by-fault", "telemetry-unread"]
+"""What was wrong with a model's reply: it was cut, or its log-probabilities can't be."""
+
 OutcomeKind = Literal["answered", "abstained", "cap"]
 
 
@@ -79,11 +82,12 @@ class NearestValue(Record):
 
 
 class Probes(Record):
-    """What a few small queries told of an executed one beside its result (docs/collect.md).
+    """What a few small queries tell of an executed one beside its result.
 
-    The agent never sees them. `chain`: rows of the first table, then after each join; `nulls`:
-    share of NULLs in each result column; None in either: not known. `lookups`: texts looked up
-    in their columns, None where the query couldn't be read; `nearest`: those that no row has.
+    docs/how-to/add-probes.md explains each. The agent never sees them. `chain`: rows of the
+    first table, then after each join; `nulls`: share of NULLs in each result column; None in
+    either: not known. `lookups`: texts looked up in their columns, None where the query
+    couldn't be read; `nearest`: those that no row has.
     """
 
     chain: tuple[Count | None, ...] = ()
@@ -136,7 +140,10 @@ class Seconds(Record):
 
 
 class Step(Record):
-    """One turn of the agent. `index` counts from 1; `best_so_far` is an optional extra query."""
+    """One turn of the agent. `index` counts from 1; `best_so_far` is an optional extra query.
+
+    A reply that was cut is no action: its step is `invalid`, and `notes` says by what it was cut.
+    """
 
     index: Annotated[int, Field(ge=1)]
     thought: str | None = None
@@ -148,6 +155,8 @@ class Step(Record):
     telemetry: Telemetry | None = None
     seconds: Seconds | None = None
     reply: str | None = None
+    # Written only where there are any, so that other steps keep their bytes.
+    notes: Annotated[tuple[StepNote, ...], Field(exclude_if=lambda notes: not notes)] = ()
 
     @property
     def executed(self) -> bool:

@@ -45,9 +45,9 @@ class DisagreementReasonRow:
     """Why two judges disagree: the pairs of reasons they gave, the most frequent first."""
 
     first: Annotated[str, Column("the judge that calls these answers correct")]
-    first_reason: Annotated[str, Column("its reason, a code of docs/labels.md")]
+    first_reason: Annotated[str, Column("its reason, a code of docs/reference/labels.md")]
     second: Annotated[str, Column("the judge that calls them wrong")]
-    second_reason: Annotated[str, Column("its reason, a code of docs/labels.md")]
+    second_reason: Annotated[str, Column("its reason, a code of docs/reference/labels.md")]
     answers: Annotated[int, Column("how many answers")]
     example: Annotated[str, Column("id of one such run, the first by name")]
 

@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal[
     "outside-the-data",
     "ambiguous-referent",
 ]
-"""Why a question can't be answered; `docs/benchmark.md` defines each."""
+"""Why a question can't be answered; `docs/explanation/benchmark-hospital.md` defines each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

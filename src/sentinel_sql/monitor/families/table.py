@@ -87,7 +87,7 @@ EARNED: tuple[str, ...] = tuple(name for name in EVERY if name not in ("dynamics
 """The families that the `linear` head reads: those that the feature screen doesn't speak against.
 
 Trajectory dynamics and failures on the way cost more than they brought on the runs that we have
-(docs/monitor.md); they can be chosen, and the screen shows them.
+(docs/explanation/the-linear-head.md); they can be chosen, and the screen shows them.
 """
 
 

@@ -1,7 +1,7 @@
 """The `encoder` head: a fine-tuned network that reads the rendered prefix (paper section 3.3).
 
-Where it runs on a CPU it costs more than many an agent's step; see docs/encoders.md for when it
-is worth that.
+Where it runs on a CPU it costs more than many an agent's step; see
+docs/explanation/encoders-on-a-cpu.md for when it is worth that.
 """
 
 from __future__ import annotations

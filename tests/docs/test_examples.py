@@ -1,0 +1,39 @@
+"""Every example runs as it stands, with a plain `python examples/NAME.py`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAID = {
+    "async_guard.py": ("deliver", "withhold"),
+    "csv_to_report.py": ("report.html",),
+    "guard_any_agent.py": ("deliver", "withhold"),
+    "import_logs.py": ("imported 2", "(answered)", "no such column"),
+    "ward.py": (),
+}
+"""What each example prints, among other words."""
+
+
+def test_every_example_is_listed_here() -> None:
+    assert sorted(SAID) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_an_example_runs_as_it_stands(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / name],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert [words for words in SAID[name] if words not in done.stdout] == []
