@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import betaincinv  # scipy.stats takes a second to import
-
 CONFIDENCE = 0.9
 """With which a bound holds (ours): one in ten such claims may be wrong."""
 
@@ -17,7 +15,11 @@ def upper_bound(hits: int, cases: int) -> float:
         hits: in 0 … cases.
         cases: at least 0; with none the bound is 1.
     """
-    return 1.0 if hits == cases else float(betaincinv(hits + 1, cases - hits, CONFIDENCE))
+    if hits == cases:
+        return 1.0
+    from scipy.special import betaincinv  # a guard starts without it
+
+    return float(betaincinv(hits + 1, cases - hits, CONFIDENCE))
 
 
 def lower_bound(hits: int, cases: int) -> float:
