@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,7 +54,7 @@ _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")
 _AGAIN = "fit the monitor again with `sentinel fit`"
 
 
-def save(monitor: Monitor, folder: str | Path) -> None:
+def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
     """Write a monitor; the folder appears whole or not at all, an older bundle in it is replaced.
 
     Raises:
@@ -75,14 +76,14 @@ def save(monitor: Monitor, folder: str | Path) -> None:
         _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
 
 
-def check_place(folder: str | Path) -> None:
+def check_place(folder: str | PathLike[str]) -> None:
     """Make sure that a monitor may be saved there, before the hours that its fit may take.
 
     Raises:
         BundleError: the folder holds something else than a bundle, or can't be written.
     """
     with _refusing(Path(folder)):
-        check_replaceable(folder, known_by=MANIFEST, parts=_FILES, kind="monitor")
+        check_replaceable(Path(folder), known_by=MANIFEST, parts=_FILES, kind="monitor")
 
 
 @contextmanager
@@ -97,7 +98,7 @@ def _refusing(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def load(folder: str | Path) -> Monitor:
+def load(folder: str | PathLike[str]) -> Monitor:
     """Read a monitor that `save` wrote.
 
     Raises:

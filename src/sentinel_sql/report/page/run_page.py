@@ -12,7 +12,7 @@ from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.report.page.data import HEADS, nearest_level, packed
 from sentinel_sql.report.page.templating import render
 from sentinel_sql.report.verdict import STANDINGS
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 
 
 def run_page(
@@ -61,7 +61,7 @@ def run_page(
         levels=len(levels),
         start=nearest_level(levels, stakes),
         early=early_stop,
-        foreign=told_apart(monitor.agent, agent) if foreign and agent else None,
+        foreign=difference(monitor.agent, agent) if foreign and agent else None,
         data=packed(
             {
                 "levels": levels,
