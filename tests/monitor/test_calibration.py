@@ -81,7 +81,6 @@ def test_one_class_gives_a_level_map(only: bool) -> None:
         ([0.1, 0.1], [0.1, 0.2], "monotone"),
         ([0.1, 0.2], [0.2, 0.1], "monotone"),
         ([0.1, 0.2], [0.2, 1.1], "range"),
-        ([-0.1, 0.2], [0.2, 0.3], "range"),
     ],
 )
 def test_what_is_no_map_is_refused(
@@ -89,6 +88,12 @@ def test_what_is_no_map_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=what):
         CalibrationMap(scores=np.array(scores, float), confidences=np.array(confidences, float))
+
+
+@pytest.mark.parametrize("scores", [[-0.1, 0.2], [0.2, 1.1]])
+def test_a_stored_map_of_impossible_scores_is_refused(scores: list[float]) -> None:
+    with pytest.raises(ValueError, match="range"):
+        CalibrationMap.restore({"scores": np.array(scores), "confidences": np.array([0.2, 0.3])})
 
 
 def test_nothing_observed_stays_nothing() -> None:

@@ -50,12 +50,15 @@ class CalibrationMap:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a map of what `arrays` gave.
+        """Make a head's map of what `arrays` gave.
 
         Raises:
-            KeyError, ValueError: it isn't a map.
+            KeyError, ValueError: it isn't a map of [0, 1].
         """
-        return cls(scores=arrays["scores"], confidences=arrays["confidences"])
+        made = cls(scores=arrays["scores"], confidences=arrays["confidences"])
+        if made.scores[0] < 0 or made.scores[-1] > 1:
+            raise ValueError("its scores leave the range from 0 to 1")
+        return made
 
     def arrays(self) -> dict[str, Floats]:
         """Return the map as plain arrays."""
