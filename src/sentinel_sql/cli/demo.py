@@ -34,7 +34,7 @@ ENDINGS = {
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where all that is made is kept.")
+        Path, typer.Argument(metavar="DIR", help="Folder for all that is made.")
     ] = FOLDER,
     runs: Annotated[
         Path | None,
@@ -49,7 +49,7 @@ def demo(
 ) -> None:
     """Build the hospital, fit a monitor on recorded runs, evaluate it, and watch three of them.
 
-    The agent's runs were recorded; everything else happens now, on this machine, offline.
+    The agent's runs are recorded; everything else happens now, on this machine, offline.
     """
     from sentinel_sql.hospital.recordings import DEFAULT, confidences, provenance, recording
     from sentinel_sql.pipeline.demo import build, evaluated, without_answer

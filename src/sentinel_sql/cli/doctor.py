@@ -135,7 +135,10 @@ def _database(path: Path, clock: str | None) -> Finding:
 
     try:
         with SqliteDatabase.open(path, clock=clock) as opened:
-            detail = f"{len(opened.schema.tables)} tables, clock {opened.clock}"
+            detail = (
+                f"{len(opened.schema.tables)} tables, clock {opened.clock}; a query's memory is "
+                f"held to {opened.limits.memory / 1e6:,.0f} MB by {opened.memory_held_by}"
+            )
     except SentinelError as error:
         return Finding(name="database", standing="broken", detail=str(error))
     return Finding(name="database", standing="ok", detail=detail)

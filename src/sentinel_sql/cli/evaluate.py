@@ -71,7 +71,7 @@ def evaluate(
     confidences: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="With --rivals: what `sentinel rivals collect` was told, too."
+            metavar="DIR", help="With --rivals: also the folder of `sentinel rivals collect`."
         ),
     ] = None,
     seeds: Annotated[

@@ -23,6 +23,12 @@ JudgeName = Literal["strict", "rules", "llm"]
 UNJUDGED = "unjudged"
 """The reason of an answer that no verdict could be had for: kept apart, never guessed."""
 
+TIMED_OUT = "timed-out"
+"""The reason of an answer whose query ran into the deadline: slow isn't wrong, so unjudged."""
+
+TIED = "tied"
+"""The reason of an answer that is right because the gold's tied rows may come like that too."""
+
 _NO_JUDGE_ASKED = frozenset({"answer-error", "answer-refused", "rows-differ"})
 
 

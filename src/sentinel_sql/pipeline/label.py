@@ -11,10 +11,19 @@ from typing import Any, TypeAlias
 from sentinel_sql.database.equivalence import Equivalence
 from sentinel_sql.database.executor import Database, ExecutionResult
 from sentinel_sql.errors import InputError, LabelsError
+from sentinel_sql.labels.answer_form import select_form
 from sentinel_sql.labels.file import write_labels
-from sentinel_sql.labels.record import UNJUDGED, JudgeName, Label, LabelsHeader
+from sentinel_sql.labels.record import (
+    TIED,
+    TIMED_OUT,
+    UNJUDGED,
+    JudgeName,
+    Label,
+    LabelsHeader,
+)
 from sentinel_sql.labels.rules import Answer, judge_by_rules
 from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
+from sentinel_sql.labels.ties import ranks
 from sentinel_sql.pipeline.inputs import (
     AnyPath,
     AnyQuestions,
@@ -35,8 +44,9 @@ wording, the gold and the answer, it gives `correct` and the reason."""
 class Labelling:
     """Labels in the order of the runs, and the runs that were left out, never guessed.
 
-    `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here) or
-    `cut` (a result was cut at the executor's limits, and the rest would decide).
+    `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here),
+    `gold-timed-out` (not within the deadline) or `cut` (a result was cut at the executor's
+    limits, and the rest would decide).
     """
 
     header: LabelsHeader
@@ -225,9 +235,13 @@ def _compared(
 ) -> Label | str:
     """Return the label of an answer to an answerable question, or why there is none."""
     if gold.kind in ("error", "refused"):
-        return "gold-fails"
+        return "gold-timed-out" if gold.timed_out else "gold-fails"
     gold_sql, final_sql = question.gold_sql or "", run.outcome.final_sql or ""
     given = database.execute(mode.postprocess(final_sql))
+    if given.timed_out:
+        return Label(
+            question_id=run.question.id, answerable=True, outcome="answered", reason=TIMED_OUT
+        )
     strict = strict_match(mode, question.text, gold_sql, gold, given)
     if strict is None:
         return "cut"
@@ -237,12 +251,16 @@ def _compared(
     elif strict:
         reason = "strict-match"
     else:
-        correct, reason = refused(
-            run.question.id,
-            question.text,
-            Answer(sql=gold_sql, result=gold),
-            Answer(sql=final_sql, result=given),
-        )
+        right = _nearest_right(mode.postprocess(gold_sql), gold, given, database)
+        if strict_match(mode, question.text, gold_sql, right, given):
+            correct, reason = True, TIED
+        else:
+            correct, reason = refused(
+                run.question.id,
+                question.text,
+                Answer(sql=gold_sql, result=right),
+                Answer(sql=final_sql, result=given),
+            )
     return Label(
         question_id=run.question.id,
         answerable=True,
@@ -251,6 +269,16 @@ def _compared(
         correct=correct,
         reason=reason,
     )
+
+
+def _nearest_right(
+    gold_sql: str, gold: ExecutionResult, given: ExecutionResult, database: Database
+) -> ExecutionResult:
+    """Return what the gold query may return that is most like the answer: tied rows are chance."""
+    if given.kind != "rows" or not select_form(gold_sql).ordered:
+        return gold
+    known = ranks(gold_sql, gold, database.execute)
+    return gold if known is None else known.nearest(gold, given)
 
 
 def _by_strict(_run: str, _question: str, _gold: Answer, _answer: Answer) -> tuple[bool, str]:
