@@ -201,7 +201,9 @@ def _refuse_doubles(runs: Sequence[LoggedRun]) -> None:
         )
 
 
-def _refuse_conflicts(runs: Sequence[LoggedRun], held: Collection[str], store: str | PathLike[str]) -> None:
+def _refuse_conflicts(
+    runs: Sequence[LoggedRun], held: Collection[str], store: str | PathLike[str]
+) -> None:
     """Refuse runs whose ids the store holds for others: skipping them would lose them."""
     read = {
         run.trajectory.question.id: run.trajectory
