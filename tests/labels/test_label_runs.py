@@ -19,6 +19,7 @@ from sentinel_sql.pipeline.check_questions import check_questions
 from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
+from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
 
@@ -115,6 +116,26 @@ def test_a_runaway_answer_is_stopped_and_unjudged(database: Counting) -> None:
     labels = label_runs([run("count", RUNAWAY)], QUESTIONS, database, "rules", "sentinel-1").labels
     assert time.monotonic() - started < 30
     assert [(label.correct, label.reason) for label in labels] == [(None, "timed-out")]
+
+
+@pytest.mark.parametrize(
+    ("last", "named", "differ"),
+    [
+        ("SELECT 3", "SELECT 4", True),
+        ("SELECT 3", "SELECT 3 LIMIT 1", True),
+        (None, "SELECT 3", True),
+        ("SELECT 'a b'", "SELECT 'a  b'", True),
+        ("SELECT 3", "SELECT 3\n", False),
+    ],
+)
+def test_a_run_that_states_two_answers_is_left_out_and_counted(
+    database: Counting, last: str | None, named: str, differ: bool
+) -> None:
+    odd = run("count", named)
+    step = make_step(1, action="final_sql", sql=last)
+    odd = odd.model_copy(update={"steps": (step,)})
+    labelling = label_runs([odd], QUESTIONS, database, "rules", "sentinel-1")
+    assert labelling.to_json()["unlabelled"] == ({"two-answers": 1} if differ else {})
 
 
 def test_what_cannot_be_decided_is_left_out_and_counted(database: Counting) -> None:

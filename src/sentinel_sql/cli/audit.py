@@ -130,7 +130,7 @@ def score(
     from sentinel_sql.evaluation.studies.judge_audit import judge_audit, raters_agreement
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.audit import KEY, read_key, read_sheet
-    from sentinel_sql.report.terminal.audit import judge_audit_table, raters_table
+    from sentinel_sql.report.terminal.audit import TABLES
 
     source = Source.of("sentinel audit score")
     check_place(out, source)
@@ -163,8 +163,8 @@ def score(
         as_json=as_json,
         tables=lambda: [
             facts("Audit", told),
-            judge_audit_table(exhibits["judge_audit"].to_json()),
-            *([raters_table(exhibits["raters"].to_json())] if len(returned) > 1 else []),
+            TABLES["judge_audit"].show(exhibits["judge_audit"].to_json()),
+            *([TABLES["raters"].show(exhibits["raters"].to_json())] if len(returned) > 1 else []),
         ],
     )
 
@@ -191,7 +191,7 @@ def disagreement(
     )
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
-    from sentinel_sql.report.terminal.audit import disagreement_table, reasons_table
+    from sentinel_sql.report.terminal.audit import TABLES
 
     source = Source.of("sentinel audit disagreement", labels=labels)
     check_place(out, source)
@@ -207,10 +207,7 @@ def disagreement(
     emit(
         {"judges": list(judges), "notes": [note] if note else [], **_kept(out, exhibits, source)},
         as_json=as_json,
-        tables=lambda: [
-            disagreement_table(exhibits["disagreement"].to_json()),
-            reasons_table(exhibits["disagreement_reasons"].to_json()),
-        ],
+        tables=lambda: [TABLES[name].show(exhibit.to_json()) for name, exhibit in exhibits.items()],
     )
 
 

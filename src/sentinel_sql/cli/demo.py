@@ -97,7 +97,7 @@ def _exhibits(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield headline(shown)
     for name in FIRST:
         yield Text()
-        yield TABLES[name](shown["exhibits"][name])
+        yield TABLES[name].show(shown["exhibits"][name])
     rest = [name for name in TABLES if name not in FIRST]
     yield Text(f"\nMore tables, by the first command below:\n{', '.join(rest)}.\n")
 

@@ -165,15 +165,16 @@ def _endpoint(base_url: str) -> Finding:
 
 
 def _table(findings: list[Finding]) -> RenderableType:
-    from rich.table import Table
     from rich.text import Text
 
+    from sentinel_sql.report.terminal.table import Layout, column, value
+
     styles = {"ok": "green", "absent": "dim", "broken": "red"}
-    table = Table(box=None, pad_edge=False)
-    table.add_column("what", no_wrap=True)
-    table.add_column("is")
-    table.add_column("detail", overflow="fold")
-    for finding in findings:
-        mark = Text(finding.standing, style=styles[finding.standing])
-        table.add_row(finding.name, mark, finding.detail)
-    return table
+    layout = Layout(
+        columns=(
+            column("what", value("name")),
+            column("is", lambda row: Text(row["standing"], styles[row["standing"]]), words=True),
+            column("detail", value("detail"), words=True, fold=True),
+        )
+    )
+    return layout.show({"rows": [asdict(finding) for finding in findings]})

@@ -187,7 +187,7 @@ def _by_model(
     yes: bool,
 ) -> tuple[Labelling, dict[str, Any]]:
     """Show the cost, ask, and let the model judge; return the labels and their counts."""
-    from sentinel_sql.agent.http_calls import shown_url
+    from sentinel_sql.address import shown_address
     from sentinel_sql.agent.openai import OpenAIModel
     from sentinel_sql.labels.verdicts import VerdictLog
     from sentinel_sql.pipeline.llm_label import LONGEST_REPLY, estimate, label_by_model
@@ -196,7 +196,7 @@ def _by_model(
         pending = prepared.pending(log, model)
         cost = estimate(pending, price=price)
         if pending:
-            say(_cost_line(cost, len(prepared.cases), shown_url(base_url), model, rows))
+            say(_cost_line(cost, len(prepared.cases), shown_address(base_url), model, rows))
             _confirm(yes)
         with (
             OpenAIModel(

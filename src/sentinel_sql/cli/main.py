@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from sentinel_sql.address import without_secrets
 from sentinel_sql.cli import (
     ask,
     audit,
@@ -171,6 +172,6 @@ def _reader_left() -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    one_line = shown(" ".join(message.split()))
+    one_line = without_secrets(shown(" ".join(message.split())))
     sys.stderr.write(f"sentinel: {one_line}\n")
     return code

@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
+from sentinel_sql.address import kind_of_address
 from sentinel_sql.database.clock import checked_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import ExecutionResult, Limits
@@ -94,6 +95,11 @@ class SqliteDatabase:
         name = path.stem if name is None else name
         clock = default_clock(name) if clock is None else checked_clock(clock)
         if not os.path.isfile(path):
+            if kind := kind_of_address(str(path)):
+                raise DatabaseError(
+                    f"databases of the kind {kind} can't be opened, SQLite files alone: give the "
+                    "path of one"
+                )
             what = "is a folder" if os.path.isdir(path) else "isn't there"
             raise DatabaseError(f"database {path} {what}; give the path of a SQLite file")
         uri, schema = _first_look(path)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
-from typing import TypeAlias
 
 from sentinel_sql.database.clock import CLOCK_FUNCTION, to_clock, with_clock
 from sentinel_sql.database.deadline import Deadline
-from sentinel_sql.database.executor import Cell, ExecutionResult, Limits, ResultKind
+from sentinel_sql.database.executor import ExecutionResult, Limits, ResultKind
+from sentinel_sql.database.kept_rows import KeptRows, PassOn
 from sentinel_sql.database.quoted_names import QuotedNames
 from sentinel_sql.database.safety import (
     LONGEST_SQL,
@@ -22,9 +21,6 @@ from sentinel_sql.database.safety import (
     only_statement,
     set_sqlite_limits,
 )
-
-PassOn: TypeAlias = Callable[[list[tuple[Cell, ...]] | None], None]
-"""Takes rows as they come, and None where they come once more from the first on."""
 
 BUSY_SECONDS = 2.0
 """How long a writer that holds the file is waited for before the database counts as locked."""
@@ -42,9 +38,6 @@ HEAP_SHARE = 0.9
 MAPPED = 1 << 30
 """Bytes of the file that a worker reads in place instead of copying; they belong to the system's
 cache and not to the process. Should the file be cut meanwhile, the worker ends, not its parent."""
-
-PASSED_ON = 500_000
-"""Bytes of rows that are passed on at once."""
 
 _EPONYMOUS = ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(READ_PRAGMAS)))
 
@@ -162,7 +155,7 @@ class Connection:
             columns = tuple(names.as_written(column[0]) for column in cursor.description)
             if len(columns) > WIDE_ROW:
                 self._sqlite.text_factory = self._decoded
-            kept = _Kept(self._limits, pass_on)
+            kept = KeptRows(self._limits, pass_on)
             # never two rows in hand: one may be as large as SQLite's limits allow
             while kept.add(cursor.fetchone()):
                 pass
@@ -217,56 +210,8 @@ class Connection:
 
     def _decoded(self, text: bytes) -> str:
         # Drops what isn't UTF-8, as the official EHRSQL-2024 scorer does. A character takes at
-        # most 4 bytes, so one too many is left for `_Kept` to see that the cell is cut.
+        # most 4 bytes, so one too many is left for `KeptRows` to see that the cell is cut.
         return text[: 4 * (self._limits.cell + 1)].decode(errors="ignore")
-
-
-class _Kept:
-    """Rows of one result, cut and counted as they come."""
-
-    def __init__(self, limits: Limits, pass_on: PassOn | None) -> None:
-        self._limits = limits
-        self._room = limits.total
-        self._pass_on = pass_on
-        self._passed_at = self._room - PASSED_ON
-        self.rows: list[tuple[Cell, ...]] = []
-        self.count = 0
-        self.full = False
-        self.cells_cut = False
-
-    def add(self, row: tuple[Cell, ...] | None) -> bool:
-        """Keep a row and say whether to go on; of the first row something is always kept."""
-        if row is None:
-            return False
-        if self.count >= self._limits.rows:
-            self.full = True
-            return False
-        row = self._cut(row, self._limits.cell)
-        size = _size(row)
-        if size > self._room:
-            if self.count:
-                self.full = True
-                return False
-            row = self._cut(row, max(1, self._limits.total // (5 * len(row))))
-            size = _size(row)
-        self._room -= size
-        self.rows.append(row)
-        self.count += 1
-        if self._pass_on is not None and self._room < self._passed_at:
-            self._pass_on(self.rows)
-            self.rows = []
-            self._passed_at = self._room - PASSED_ON
-        return True
-
-    def _cut(self, row: tuple[Cell, ...], longest: int) -> tuple[Cell, ...]:
-        if not any(isinstance(cell, (str, bytes)) and len(cell) > longest for cell in row):
-            return row
-        self.cells_cut = True
-        return tuple(cell[:longest] if isinstance(cell, (str, bytes)) else cell for cell in row)
-
-
-def _size(row: tuple[Cell, ...]) -> int:
-    return sum(map(sys.getsizeof, row), sys.getsizeof(row))
 
 
 def connect(uri: str, wait: float = BUSY_SECONDS) -> sqlite3.Connection:

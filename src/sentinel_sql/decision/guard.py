@@ -40,7 +40,7 @@ from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.result_line import whole_characters
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
 
 
@@ -265,7 +265,7 @@ def _misfit(
         return Misfit(
             reason="other-agent",
             words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this one is "
-            f"[{fingerprint}]; {told_apart(monitor.agent, fingerprint)}: guard that agent, or fit "
+            f"[{fingerprint}]; {difference(monitor.agent, fingerprint)}: guard that agent, or fit "
             "a monitor on this one's runs",
         )
     return None

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from sentinel_sql.decision.verdict import OnUnavailable
 from sentinel_sql.errors import InputError
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.agent_identity import parts_of
+from sentinel_sql.trajectory.agent_identity import agent_of
 from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
 
 
@@ -25,7 +25,7 @@ def require_agent(agent: Any, expected: str) -> None:
     """
     if not isinstance(agent, AgentInfo | str | None):
         raise _wrong("agent", agent, "its fingerprint as text, or `Trajectory.agent` itself")
-    if isinstance(agent, str) and agent != expected and parts_of(agent) is None:
+    if isinstance(agent, str) and agent != expected and agent_of(agent) is None:
         raise InputError(
             f"agent={agent!r} is no agent's fingerprint, which is one line of name, model, prompt, "
             "step cap and temperature: give `Trajectory.agent` of a run to guard, or the line that "

@@ -1,7 +1,7 @@
 """Evaluating a frozen monitor: score one pool, replay every system, gather the exhibits.
 
 Evaluating on the held-out pool spends it, and is written down beside the bundle before any
-figure is shown. It may be spent again; the count of distinct looks stands in the result.
+run is replayed. It may be spent again; the count of distinct looks stands in the result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.questions.record import question_id_of
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -159,19 +159,11 @@ def evaluate(
     hashes = {"pools": pools.sha256, "runs": picked.sha256.hexdigest()}
     if bundle is not None:
         hashes["monitor"] = _monitor_hash(bundle)
-    evidence = Evidence.gather(
-        scores,
-        thresholds,
-        stakes=stakes,
-        options=options,
-        facts=RunFacts(
-            strict=picked.strict(scores),
-            prompt_tokens=np.array(picked.prompt_tokens, np.float64),  # None becomes NaN
-        ),
-        calibration=PrefixScores.from_columns(monitor.calibration),
-        seed=seed,
-        resamples=resamples,
+    facts = RunFacts(
+        strict=picked.strict(scores),
+        prompt_tokens=np.array(picked.prompt_tokens, np.float64),  # None becomes NaN
     )
+    Evidence.check_options(scores, facts, options)
     spent = None
     if bundle is not None and pool == "heldout":
         spent = record_spending(
@@ -182,6 +174,16 @@ def evaluate(
                 "settings": settings_hash(options, stakes, seed, resamples),
             },
         )
+    evidence = Evidence.gather(
+        scores,
+        thresholds,
+        stakes=stakes,
+        options=options,
+        facts=facts,
+        calibration=PrefixScores.from_columns(monitor.calibration),
+        seed=seed,
+        resamples=resamples,
+    )
     evaluation = Evaluation(
         pool=pool,
         evidence=evidence,
@@ -207,14 +209,7 @@ def evaluate(
     )
     if not single_runs or options.question_only:  # whose confidences aren't those of a run's steps
         return evaluation
-    views = sample(
-        monitor,
-        runs_from(trajectories),
-        evidence.recorded,
-        labels,
-        stakes=evidence.stakes,
-        exact_bar=options.exact_bar,
-    )
+    views = sample(evaluation, monitor, runs_from(trajectories), labels)
     return replace(evaluation, views=tuple(views))
 
 
@@ -266,7 +261,7 @@ class _Picked:
                 raise BundleError(
                     f"the monitor was fitted on the agent ({self._monitor.agent}), but run "
                     f"{name} is of ({trajectory.agent.fingerprint}); "
-                    f"{told_apart(self._monitor.agent, trajectory.agent.fingerprint)}: fit a "
+                    f"{difference(self._monitor.agent, trajectory.agent.fingerprint)}: fit a "
                     "monitor on its own runs"
                 )
             self.questions.add(question_id_of(name, self._pools.templates) or name)

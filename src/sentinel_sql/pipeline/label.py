@@ -45,8 +45,9 @@ class Labelling:
     """Labels in the order of the runs, and the runs that were left out, never guessed.
 
     `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here),
-    `gold-timed-out` (not within the deadline) or `cut` (a result was cut at the executor's
-    limits, and the rest would decide).
+    `gold-timed-out` (not within the deadline), `cut` (a result was cut at the executor's limits,
+    and the rest would decide) or `two-answers` (the run's outcome names another query than its
+    last step).
     """
 
     header: LabelsHeader
@@ -234,6 +235,8 @@ def _compared(
     mode: Equivalence,
 ) -> Label | str:
     """Return the label of an answer to an answerable question, or why there is none."""
+    if run.states_two_answers:
+        return "two-answers"
     if gold.kind in ("error", "refused"):
         return "gold-timed-out" if gold.timed_out else "gold-fails"
     gold_sql, final_sql = question.gold_sql or "", run.outcome.final_sql or ""

@@ -14,9 +14,10 @@ from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation_store import tables as disk
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.sources import SOURCES
+from sentinel_sql.evaluation_store.views import VIEWS, read_views
 from sentinel_sql.report.agent_comparison import FOLDER, agents_figure, write_across
 from sentinel_sql.report.drawing import Drawn
-from sentinel_sql.report.evaluated_agents import ReportedAgent, read_agents, read_views
+from sentinel_sql.report.evaluated_agents import ReportedAgent, read_agents
 from sentinel_sql.report.figures import FIGURES
 from sentinel_sql.report.page.data import Runs
 from sentinel_sql.report.page.page import report_page
@@ -96,6 +97,8 @@ def _write(
     agents: Sequence[ReportedAgent], out: Path, *, runs: bool, on_progress: OnProgress
 ) -> Written:
     _keep_apart(agents, out)
+    if runs:
+        _check_views(agents)
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         (out / "figures").mkdir(exist_ok=True)
@@ -143,7 +146,7 @@ def _figures(
     total = len(agents) * len(FIGURES)
     for index, agent in enumerate(agents):
         for number, (name, figure) in enumerate(FIGURES.items()):
-            result = figure(agent.tables, f"f{index}-{name}")
+            result = figure(agent.rows, f"f{index}-{name}")
             if result is not None:
                 made[index, name] = result
                 save(result, folder / f"{agent.slug}-{name}")
@@ -168,6 +171,16 @@ def _keep_apart(agents: Sequence[ReportedAgent], out: Path) -> None:
             )
 
 
+def _check_views(agents: Sequence[ReportedAgent]) -> None:
+    """Refuse an older evaluation without runs: it may have been killed before it wrote them."""
+    for agent in agents:
+        if "sha256" not in agent.document and not agent.evaluation.has_views:
+            raise InputError(
+                f"{agent.folder} holds no single runs ({VIEWS} is missing): make it again with "
+                "`sentinel evaluate … --out FOLDER`, or report without them by --no-runs"
+            )
+
+
 def _copy(agent: ReportedAgent, target: Path) -> None:
     """Copy an agent's tables, and nothing else that may lie beside them."""
     place = target / disk.FOLDER
@@ -176,11 +189,16 @@ def _copy(agent: ReportedAgent, target: Path) -> None:
         for ending in disk.ENDINGS:
             (place / f"{name}{ending}").unlink(missing_ok=True)
     names = [*(f"{name}.csv" for name in (disk.CONTENTS, disk.DICTIONARY)), SOURCES]
-    names += [f"{name}{ending}" for name in agent.tables for ending in disk.ENDINGS]
+    names += [
+        disk.CHECKSUMS,
+        *(f"{name}{ending}" for name in agent.tables for ending in disk.ENDINGS),
+    ]
     for name in names:
         source = agent.folder / disk.FOLDER / name
         if source.exists():
             write_whole(place / name, source.read_bytes())
+        else:
+            (place / name).unlink(missing_ok=True)
 
 
 def _older(target: Path) -> Sequence[str]:
@@ -195,10 +213,12 @@ def _runs(agents: Sequence[ReportedAgent]) -> Runs:
     """Read as many runs of every agent as the page has room for, and say how they were chosen."""
     views: list[tuple[int, Mapping[str, Any]]] = []
     for index, agent in enumerate(agents):
+        if not agent.evaluation.has_views:
+            continue
         views += (
             (index, view)
             for view in read_views(
-                agent,
+                agent.folder,
                 most=MOST_RUNS // len(agents),
                 size=RUNS_SIZE // len(agents),
             )

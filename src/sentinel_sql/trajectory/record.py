@@ -263,6 +263,14 @@ class Trajectory(Record):
             raise ValueError("an answered run needs outcome.final_sql")
         return self
 
+    @property
+    def states_two_answers(self) -> bool:
+        """Whether `outcome.final_sql` is another query than the last step committed."""
+        if self.outcome.kind != "answered" or not self.steps:
+            return False
+        last = self.steps[-1].sql or ""
+        return last.strip() != (self.outcome.final_sql or "").strip()
+
     def prefix(self, t: int) -> Prefix:
         """Return the first `t` steps, 0 ≤ t ≤ len(steps)."""
         if not 0 <= t <= len(self.steps):
