@@ -47,7 +47,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "monitor/heads/embedding.py": ("monitor/test_encoder_parts.py",),
     "monitor/heads/encoder.py": ("monitor/test_encoder_parts.py", "monitor/test_encoder.py"),
     "monitor/heads/linear.py": ("monitor/test_regimes.py", "monitor/test_contributions.py"),
-    "monitor/heads/ngram*.py": ("monitor/test_ngrams.py",),
+    "monitor/heads/ngram*.py": ("monitor/test_ngrams.py", "monitor/test_contributions.py"),
     "monitor/heads/regimes.py": ("monitor/test_regimes.py",),
     "monitor/snapshots.py": ("monitor/test_features.py", "monitor/test_crossfit.py"),
     "evaluation/bootstrap.py": ("evaluation/test_bootstrap.py",),
