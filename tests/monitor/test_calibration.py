@@ -25,7 +25,7 @@ def test_a_higher_score_never_gets_a_lower_confidence(
     assert np.all((confidences >= 0.0) & (confidences <= 1.0))
 
 
-def test_it_agrees_with_scikit_learn() -> None:
+def test_calibration_map_equals_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     raw = rng.random(300)
     targets = rng.random(300) < raw**2
@@ -42,12 +42,12 @@ def test_confidences_average_to_the_share_of_positives() -> None:
 
 
 @pytest.mark.parametrize("only", [False, True])
-def test_one_class_gives_a_level_map(only: bool) -> None:
+def test_one_class_gives_a_constant_map(only: bool) -> None:
     level = fit_map(np.array([0.2, 0.7]), np.array([only, only]))
     assert level(np.array([0.0, 0.5, 1.0])).tolist() == [float(only)] * 3
 
 
-def test_nothing_observed_stays_nothing() -> None:
+def test_calibration_map_keeps_nan() -> None:
     for raw in ([0.5], [0.2, 0.8]):
         mapped = fit_map(np.array(raw), np.arange(len(raw)) > 0)(np.array([np.nan]))
         assert np.isnan(mapped).all()
