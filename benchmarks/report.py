@@ -25,9 +25,9 @@ from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
-from sentinel_sql.evaluation_store.folder import VIEWS, save
+from sentinel_sql.evaluation_store.folder import save
 from sentinel_sql.evaluation_store.record import Evaluation
-from sentinel_sql.pipeline.run_views import FORMAT
+from sentinel_sql.evaluation_store.views import FORMAT, VIEWS
 
 AGENTS = 5
 RUNS = 10_000

@@ -12,7 +12,8 @@ from sentinel_sql.agent.model import Message
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent
 from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.decision.guard import Guard, guarded
+from sentinel_sql.decision.agent_loop import guarded
+from sentinel_sql.decision.guard import Guard
 from sentinel_sql.decision.policy import KINDS, REASONS
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.hospital.benchmark import benchmark_questions

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.labels.record import Label
@@ -15,6 +17,15 @@ from small_runs import world
 
 SNEAKY = "</script><img src=x onerror='document.title=1'> & <b>bold</b> \u2028 {{ 7 * 7 }}"
 """What a run may say; it must be shown as it is written and never be run."""
+
+
+def make_older(folder: Path) -> None:
+    """Take every checksum from an evaluation, as older versions wrote none."""
+    document = json.loads((folder / "evaluation.json").read_text())
+    del document["sha256"]
+    document["files"].pop("views.jsonl", None)
+    (folder / "evaluation.json").write_text(json.dumps(document))
+    (folder / "tables" / "checksums.json").unlink()
 
 
 @dataclass(frozen=True, kw_only=True)

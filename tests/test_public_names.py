@@ -2,19 +2,182 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
 
 import sentinel_sql
+from sentinel_sql import errors
 from sentinel_sql.monitor.bundle import save
 from small_runs import fitted
 
+PUBLIC = [
+    "AgentInfo",
+    "Answer",
+    "AskedQuestion",
+    "BundleError",
+    "CannotFitError",
+    "CollectSummary",
+    "DatabaseError",
+    "EndpointError",
+    "Evaluation",
+    "ExecutionResult",
+    "Guard",
+    "GuardSession",
+    "ImportSummary",
+    "InputError",
+    "Label",
+    "Labelling",
+    "Labels",
+    "LabelsError",
+    "LabelsHeader",
+    "LeakageError",
+    "Limits",
+    "LiveStep",
+    "MissingExtraError",
+    "Monitor",
+    "Observation",
+    "OpenAIModel",
+    "Outcome",
+    "Pools",
+    "PoolsError",
+    "Progress",
+    "Prompt",
+    "Question",
+    "QuestionsError",
+    "ReactAgent",
+    "Report",
+    "Schema",
+    "Seconds",
+    "SentinelError",
+    "SqliteDatabase",
+    "Step",
+    "StoreError",
+    "Telemetry",
+    "Trajectory",
+    "TrajectoryStore",
+    "Usage",
+    "Verdict",
+    "collect",
+    "evaluate",
+    "fit",
+    "guarded",
+    "import_runs",
+    "label_runs",
+    "load_monitor",
+    "make_pools",
+    "read_labels",
+    "read_questions",
+    "read_trajectories",
+    "save_monitor",
+    "write_labels",
+    "write_report",
+]
+"""The contract with users: who adds or takes away a name changes this list and the changelog."""
 
-def test_every_public_name_is_there_and_no_other() -> None:
-    for name in sentinel_sql.__all__:
+PAGE = sentinel_sql.__doc__ or ""
+
+
+def test_the_public_names_are_these_and_no_others() -> None:
+    assert sorted(sentinel_sql.__all__) == sorted(PUBLIC)
+    assert set(sentinel_sql._HOMES) == set(PUBLIC)
+    for name in PUBLIC:
         assert getattr(sentinel_sql, name) is not None
-    assert set(sentinel_sql._HOMES) == set(sentinel_sql.__all__)
+    assert set(PUBLIC) <= set(dir(sentinel_sql))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        sentinel_sql.no_such_name  # noqa: B018
+
+
+def test_every_error_is_public_and_drawn_as_it_inherits() -> None:
+    drawn: dict[str, tuple[int, int | None]] = {}
+    for line in PAGE.splitlines():
+        if found := re.match(r"    ((?:[│├└─ ]*))(\w+Error)\s+(\d)?", line):
+            drawn[found[2]] = (len(found[1]) // 4, int(found[3]) if found[3] else None)
+    kinds = {
+        name: kind
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.SentinelError)
+    }
+    assert set(drawn) == set(kinds)
+    for name, kind in kinds.items():
+        depth, code = drawn[name]
+        assert depth == len(kind.__mro__) - len(errors.SentinelError.__mro__)
+        assert code in (None, kind.exit_code)
+        assert getattr(sentinel_sql, name) is kind
+
+
+def test_every_public_record_stands_in_the_drawing() -> None:
+    records = {name for name in PUBLIC if isinstance(getattr(sentinel_sql, name), type)}
+    tools = {"OpenAIModel", "Prompt", "ReactAgent", "TrajectoryStore", "LiveStep", "Guard"}
+    assert records - tools <= set(re.findall(r"\w+", PAGE))
+
+
+PATHS = [
+    "read_questions",
+    "read_labels",
+    "write_labels",
+    "read_trajectories",
+    "save_monitor",
+    "load_monitor",
+    "fit",
+    "evaluate",
+    "collect",
+    "import_runs",
+    "label_runs",
+    "write_report",
+]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_every_path_may_be_text_or_any_path(name: str) -> None:
+    public = getattr(sentinel_sql, name)
+    hints = [str(hint) for hint in _hints(public).values()]
+    paths = [hint for hint in hints if "PathLike" in hint]
+    assert paths
+    assert all("str" in hint for hint in paths)
+    assert not [hint for hint in hints if "pathlib.Path" in hint]
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters
+    module = sys.modules[function.__module__]
+    hints = get_type_hints(function, vars(module))
+    return {name: hint for name, hint in hints.items() if name in parameters}
+
+
+class Elsewhere(os.PathLike[str]):
+    """A path of another library."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return str(self._path)
+
+
+@pytest.mark.parametrize("kind", [str, Path, Elsewhere])
+def test_a_missing_file_is_named_whatever_kind_of_path_it_is(kind: Any, tmp_path: Path) -> None:
+    missing = tmp_path / "nothing.here"
+    for read in (
+        sentinel_sql.read_questions,
+        sentinel_sql.read_labels,
+        sentinel_sql.load_monitor,
+        sentinel_sql.Pools.read,
+        sentinel_sql.SqliteDatabase.open,
+        lambda path: list(sentinel_sql.read_trajectories(path)),
+        lambda path: sentinel_sql.import_runs(path, store=tmp_path / "s"),
+        lambda path: sentinel_sql.write_report(path, tmp_path / "r"),
+        lambda path: sentinel_sql.TrajectoryStore.open(path),
+        lambda path: sentinel_sql.Guard.load(path, stakes=1),
+    ):
+        with pytest.raises(sentinel_sql.SentinelError, match=r"nothing\.here"):
+            read(kind(missing))
 
 
 def test_importing_the_package_and_asking_for_help_loads_nothing_heavy() -> None:

@@ -31,5 +31,29 @@ def error_line(words: str) -> str:
 
 
 def _shown(cell: object) -> str:
-    text = f"<{len(cell)} bytes>" if isinstance(cell, bytes) else str(cell)
+    text = cell_text(cell)
     return text if len(text) <= SAMPLE_CELL else text[: SAMPLE_CELL - 1] + "…"
+
+
+def cell_text(cell: object) -> str:
+    """Return a cell as text, whatever it is; one that can't be written is named by its type."""
+    try:
+        if isinstance(cell, bytes | bytearray | memoryview):
+            return f"<{memoryview(cell).nbytes} bytes>"
+        return whole_characters(str(cell))
+    except Exception:
+        # An integer of too many digits, or a class of the user's whose __str__ fails.
+        return f"<{type(cell).__name__}>"
+
+
+def whole_characters(text: str) -> str:
+    r"""Return the text with two halves joined to their character, and a lone half as U+FFFD.
+
+    JSON may escape a character above U+FFFF as two halves (`"\ud83d\ude00"`). A text that was cut
+    between them holds one half alone, which UTF-8 can't encode.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -8,17 +8,54 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from sentinel_sql.errors import InputError
 
+_BARE = re.compile(r"[A-Za-z_\u00a1-\U0010ffff][0-9A-Za-z_$\u00a1-\U0010ffff]*")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_RESERVED_WORDS = """
+ADD ALL ALTER AND AS AUTOINCREMENT BETWEEN CASE CHECK COLLATE COMMIT CONSTRAINT CREATE
+CROSS CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP DEFAULT DEFERRABLE DELETE DISTINCT
+DROP ELSE END ESCAPE EXCEPT EXISTS FOREIGN FROM FULL GROUP HAVING IN INDEX INNER INSERT
+INTERSECT INTO IS ISNULL JOIN LEFT LIMIT NATURAL NOT NOTHING NOTNULL NULL ON OR ORDER
+OUTER PRIMARY REFERENCES RETURNING RIGHT SELECT SET TABLE THEN TO TRANSACTION UNION
+UNIQUE UPDATE USER USING VALUES WHEN WHERE WINDOW WITH
+"""
+_RESERVED = frozenset(_RESERVED_WORDS.split())
+"""Words that SQL takes for no name unless they are quoted; some dialects reserve more."""
+
+_FOLDED = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def folded(name: str) -> str:
+    """Return a name as databases compare it: A to Z in lower case, all other letters as they are.
+
+    To SQLite `Name` and `NAME` are one name, and `Имя` and `имя` are two.
+    """
+    return name.translate(_FOLDED)
+
+
+def written(name: str) -> str:
+    """Return a name as SQL has to write it: in double quotes where it needs them, on one line."""
+    if _BARE.fullmatch(name) and name.upper() not in _RESERVED:
+        return name
+    return '"' + _UNPRINTABLE.sub(_escaped, name.replace('"', '""')) + '"'
+
+
+def _escaped(match: re.Match[str]) -> str:
+    # no SQL has such a name on one line; this says what is in it, and can't end the line
+    return match[0].encode("unicode_escape").decode("ascii")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKey:
-    """A declared reference from one column to another; all names in lower case."""
+    """A declared reference from one column to another; all names folded."""
 
     table: str
     column: str
@@ -30,8 +67,8 @@ class ForeignKey:
 class Schema:
     """Tables with their columns, and the declared foreign keys.
 
-    `tables` maps a table's lower-case name to its columns' lower-case names and declared
-    types, in the database's order.
+    `tables` maps a table's folded name to its columns' folded names and declared types, in the
+    database's order.
     """
 
     tables: Mapping[str, Mapping[str, str]]

@@ -29,6 +29,7 @@ from command_project import (
 )
 from sentinel_sql.agent.model import Message
 from sentinel_sql.database import sqlite as sqlite_module
+from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories
 
@@ -209,14 +210,15 @@ def test_one_class_only_can_not_be_fitted(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:
     its = copied(fitted, tmp_path)
-    lines = Path(its.labels).read_text().splitlines()
-    always_right = [lines[0]]
-    for line in lines[1:]:
-        entry = json.loads(line)
-        if entry["answerable"] and entry["outcome"] == "answered":
-            entry |= {"correct": True, "strict": True}
-        always_right.append(json.dumps(entry))
-    Path(its.labels).write_text("\n".join(always_right) + "\n")
+    header, labels = read_labels(Path(its.labels))
+    right = {"correct": True, "strict": True}
+    always_right = [
+        label.model_copy(update=right)
+        if label.answerable and label.outcome == "answered"
+        else label
+        for label in labels.values()
+    ]
+    write_labels(Path(its.labels), header, always_right)
     refused(sentinel(*fit(its)), 5, "train")
 
 
@@ -224,15 +226,15 @@ def test_runs_without_a_label_are_left_out_and_counted_unless_none_has_one(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:
     its = copied(fitted, tmp_path)
-    lines = Path(its.labels).read_text().splitlines()
-    Path(its.labels).write_text("\n".join(lines[:-8]) + "\n")
+    header, labels = read_labels(Path(its.labels))
+    write_labels(Path(its.labels), header, list(labels.values())[:-8])
     call = sentinel(*fit(its), "--json")
     assert call.code == 0, call.err
     counted = call.document["facts"]
     assert counted["unlabelled"] > 0
     gaps = sentinel(*evaluate(its), "--json").document["gaps"]["runs without a label"]
     assert counted["unlabelled"] + len(gaps) == 8
-    Path(its.labels).write_text(lines[0] + "\n")
+    write_labels(Path(its.labels), header, [])
     refused(sentinel(*fit(its)), 2, "label")
 
 

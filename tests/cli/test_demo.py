@@ -11,7 +11,8 @@ import pytest
 
 from command_project import Sentinel
 from hospital_runs import FEW, ended_live_and_replayed
-from sentinel_sql.decision.guard import Guard, guarded
+from sentinel_sql.decision.agent_loop import guarded
+from sentinel_sql.decision.guard import Guard
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.pipeline.demo import endings, existing
 from sentinel_sql.pipeline.scoring import prefix_scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,14 +23,10 @@ def evaluate(project: Project, *options: object) -> tuple[object, ...]:
     )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("kept") / "evaluation"
-
-
 def test_an_evaluation_is_kept_where_it_is_asked_for(
-    fitted: Project, sentinel: Sentinel, folder: Path
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:
+    folder = tmp_path / "evaluation"
     call = sentinel(*evaluate(fitted, "--out", folder, "--prices", 0.15, 0.6))
     assert call.code == 0, call.err
     kept = json.loads((folder / "evaluation.json").read_text())
@@ -96,8 +93,9 @@ def test_what_makes_no_sense_is_one_line_and_code_2(
 
 
 def test_leakage_tables_stand_beside_an_evaluation(
-    fitted: Project, sentinel: Sentinel, folder: Path
+    fitted: Project, sentinel: Sentinel, evaluated: Path, tmp_path: Path
 ) -> None:
+    folder = Path(shutil.copytree(evaluated, tmp_path / "evaluation"))
     call = sentinel(
         *("audit", "leakage", fitted.store, "--pools", fitted.pools),
         *("--labels", fitted.labels, "--out", folder, "--json"),

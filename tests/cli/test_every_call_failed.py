@@ -51,8 +51,7 @@ def test_nothing_recorded_because_every_call_failed_is_exit_code_4(
     some_succeed: bool,
 ) -> None:
     # It isn't given up before.
-    for module in ("pipeline.workers", "rivals.ask_confidences", "pipeline.llm_label"):
-        monkeypatch.setattr(f"sentinel_sql.{module}.FAILURES_IN_A_ROW", 10_000)
+    monkeypatch.setattr("sentinel_sql.pipeline.ask_many.FAILURES_IN_A_ROW", 10_000)
 
     def fault(_number: int, request: dict[str, Any]) -> int | None:
         return None if some_succeed and crc32(question_of(request).encode()) % 2 else 500

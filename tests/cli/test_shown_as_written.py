@@ -14,7 +14,7 @@ import sentinel_sql
 from command_project import Project, Sentinel
 from sentinel_sql.cli.output import emit
 from sentinel_sql.labels.file import read_labels, write_labels
-from sentinel_sql.report.terminal.evaluation import ladder
+from sentinel_sql.report.terminal.evaluation import TABLES
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Observation
@@ -80,7 +80,7 @@ def test_markup_in_judges_folders_and_systems_is_shown_as_it_is(
         "stakes": 1.0, "system": MARKUP, "rs": {"estimate": 0.0, "low": 0.0, "high": 0.0},
         "coverage": None, "accuracy": None, "steps_saved": None, "tokens_saved": None,
     }  # fmt: skip
-    emit({}, as_json=False, tables=lambda: [ladder({"rows": [row]})])
+    emit({}, as_json=False, tables=lambda: [TABLES["ladder"].show({"rows": [row]})])
     assert MARKUP in capsys.readouterr().out
     pytest.importorskip("matplotlib", reason="the report needs the extra `report`")
     reported = sentinel("report", "[red]x", "--out", "[red]page")

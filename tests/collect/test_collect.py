@@ -16,8 +16,8 @@ from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.errors import DatabaseError, EndpointError, QuestionsError, StoreError
+from sentinel_sql.pipeline.ask_many import FAILURES_IN_A_ROW
 from sentinel_sql.pipeline.collect import Progress, collect
-from sentinel_sql.pipeline.workers import FAILURES_IN_A_ROW
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import CLOCK, Script, ScriptedEndpoint, ScriptedModel, tiny_database
 from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
@@ -225,7 +225,7 @@ def test_an_interruption_ends_it_with_a_summary_and_keeps_what_is_done(
 def test_a_call_that_hangs_is_not_waited_for(
     database: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sentinel_sql.pipeline.workers.GRACE", 0.2)
+    monkeypatch.setattr("sentinel_sql.pipeline.ask_many.GRACE", 0.2)
     free = threading.Event()
 
     def hang(messages: Sequence[Message]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -11,9 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sentinel_sql.database import sqlite_connection
+from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.safety import LONGEST_SQL
+from sentinel_sql.database.safety import LONGEST_SQL, Gatekeeper
 from sentinel_sql.database.sqlite import SqliteDatabase
+
+CLOCK = "2100-12-31 23:59:00"
 
 HOSTILE = [
     "INSERT INTO patients VALUES (9, 'x', NULL)",
@@ -38,8 +43,7 @@ HOSTILE = [
     "PRAGMA writable_schema = ON",
     "PRAGMA journal_mode = WAL",
     "PRAGMA query_only = OFF",
-    "PRAGMA table_info(patients)",
-    "SELECT * FROM pragma_table_info('patients')",
+    "PRAGMA user_version = 7",
     "SELECT * FROM pragma_database_list",
     "SELECT * FROM dbstat",
     "SELECT * FROM sqlite_dbpage",
@@ -155,6 +159,91 @@ def test_reading_in_all_its_forms_runs(
     assert ward.execute(sql).rows == rows
 
 
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        ("DROP TABLE patients", "DROP TABLE"),
+        ("DROP VIEW IF EXISTS present", "DROP VIEW"),
+        ("/* a */ drop index i", "DROP INDEX"),
+        ("CREATE TEMP TABLE t (x)", "CREATE TABLE"),
+        ("CREATE UNIQUE INDEX i ON patients (name)", "CREATE INDEX"),
+        ("CREATE VIRTUAL TABLE t USING fts5(x)", "CREATE TABLE"),
+        ("ALTER TABLE patients RENAME TO p", "ALTER TABLE"),
+        ("WITH a AS (SELECT 1) INSERT INTO drugs SELECT 'x' FROM a", "INSERT"),
+        ("WITH a(x) AS (SELECT replace('a', 'b', 'c')) DELETE FROM patients", "DELETE"),
+        ("EXPLAIN UPDATE patients SET name = 'x'", "UPDATE"),
+        ("EXPLAIN QUERY PLAN DROP TABLE patients", "DROP TABLE"),
+        ("PRAGMA main.user_version = 7", "PRAGMA user_version"),
+        ("VACUUM INTO 'x'", "VACUUM"),
+        ("REPLACE INTO drugs VALUES ('x')", "REPLACE"),
+    ],
+)
+def test_a_refusal_names_the_statement_that_was_written(
+    sql: str, named: str, ward: SqliteDatabase
+) -> None:
+    result = ward.execute(sql)
+    assert result.kind == "refused"
+    assert (result.error or "").startswith(f"not allowed: {named};")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT name FROM pragma_table_info('patients')",
+        "SELECT name FROM pragma_table_xinfo('patients') WHERE hidden = 0",
+        "PRAGMA table_info(patients)",
+        "PRAGMA main.foreign_key_list(stays)",
+        "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c",
+        "SELECT name FROM pragma_table_list",
+        "EXPLAIN QUERY PLAN SELECT * FROM patients",
+        "WITH replace AS (SELECT 1 AS x) SELECT x FROM replace",
+    ],
+)
+def test_the_schema_may_be_asked_for_in_sqlites_own_ways(sql: str, ward: SqliteDatabase) -> None:
+    assert ward.execute(sql).kind == "rows"
+
+
+@pytest.mark.parametrize("layer", ["words", "authorizer", "query_only", "file"])
+def test_each_layer_alone_keeps_the_file_as_it_is(
+    layer: str, ward_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = sqlite_connection.connect
+    writable = ward_file.as_uri()
+    if layer != "words":
+        monkeypatch.setattr(sqlite_connection, "forbidden", lambda statement: None)
+    if layer != "authorizer":
+        monkeypatch.setattr(Gatekeeper, "__call__", lambda self, *action: sqlite3.SQLITE_OK)
+    if layer != "file":
+        monkeypatch.setattr(
+            sqlite_connection, "connect", lambda uri, wait=1.0: real(writable, wait=wait)
+        )
+    before = ward_file.read_bytes()
+    with closing(
+        sqlite_connection.Connection(
+            f"{writable}?mode=ro", clock=CLOCK, limits=Limits(), deadline=Deadlines()
+        )
+    ) as connection:
+        if layer != "query_only":
+            connection._sqlite.set_authorizer(None)
+            connection._sqlite.execute("PRAGMA query_only = OFF")
+            connection._sqlite.set_authorizer(connection._gatekeeper)
+        for sql in (
+            "DELETE FROM patients",
+            "UPDATE patients SET name = 'x'",
+            "INSERT INTO drugs VALUES ('x')",
+            "WITH a AS (SELECT 1) DELETE FROM stays",
+            "DROP TABLE drugs",
+            "CREATE TABLE t (x)",
+        ):
+            try:
+                kind = connection.run(sql, time.perf_counter()).kind
+            except sqlite3.OperationalError as error:
+                assert "readonly" in str(error)  # noqa: PT017 (the two lower layers raise)
+            else:
+                assert kind == "refused", sql
+    assert ward_file.read_bytes() == before
+
+
 def test_full_text_search_runs(tmp_path: Path) -> None:
     path = tmp_path / "notes.sqlite"
     with closing(sqlite3.connect(path)) as connection:
@@ -193,7 +282,7 @@ def test_no_mixture_of_words_ever_changes_the_file(sql: str) -> None:
                 "CREATE TABLE drugs (name);"
             )
         before = path.read_bytes()
-        with SqliteDatabase.open(path, limits=Limits(seconds=5)) as database:
+        with SqliteDatabase.open(path, limits=Limits(seconds=5), in_process=True) as database:
             assert isinstance(database.execute(sql), ExecutionResult)
         assert path.read_bytes() == before
         assert [entry.name for entry in Path(folder).iterdir()] == ["db.sqlite"]

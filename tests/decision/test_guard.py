@@ -5,7 +5,6 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,8 +17,9 @@ from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent, finished
 from sentinel_sql.database.executor import ExecutionResult, summarize
 from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.decision.guard import Guard, guarded
-from sentinel_sql.decision.observation import observed
+from sentinel_sql.decision.agent_loop import guarded
+from sentinel_sql.decision.guard import Guard
+from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import OnUnavailable
@@ -41,6 +41,7 @@ from sentinel_sql.trajectory.record import (
 )
 from small_runs import AGENT, CAP, fitted, header
 
+OTHER = "another | - | - | 6 | 0.0"
 ASKED = "how many patients got heparin"
 BLANKS = ("", "  \n", ";", "-- nothing", "/* nothing */ ;", "\u00a0")
 QUESTION = Question(id="q1", text=ASKED, answerable=True)
@@ -49,6 +50,10 @@ QUESTION = Question(id="q1", text=ASKED, answerable=True)
 @pytest.fixture(scope="module")
 def monitor() -> Monitor:
     return fitted()[0]
+
+
+def observed(result: Any = None, **how: Any) -> Observation:
+    return LiveResult.read(result, **how).observation
 
 
 def lenient(monitor: Monitor, **how: Any) -> Guard:
@@ -254,7 +259,7 @@ def test_a_native_final_step_without_a_query_is_no_answer_live_nor_recorded(
     assert commitment(last, commit_on_error=commit_on_error) is None
     assert outcome_of([last], commit_on_error=commit_on_error).kind == "cap"
     its = replace(monitor.estimators, commit_on_error=commit_on_error)
-    for agent in (monitor.agent, "another"):
+    for agent in (monitor.agent, OTHER):
         guard = lenient(
             replace(monitor, estimators=its), on_unavailable=on_unavailable, agent=agent
         )
@@ -286,7 +291,7 @@ def test_a_blank_query_is_a_step_that_ran_nothing(monitor: Monitor, blank: str) 
 def test_an_ending_that_contradicts_itself_teaches_and_delivers_nothing(
     monitor: Monitor, given: dict[str, Any]
 ) -> None:
-    for guard in (lenient(monitor), lenient(monitor, agent="another")):
+    for guard in (lenient(monitor), lenient(monitor, agent=OTHER)):
         with guard.session(ASKED) as session:
             with pytest.raises(InputError, match=r"final_sql=.*abstained=True"):
                 session.close(**given)
@@ -369,7 +374,7 @@ def test_unjudged_answers_pass_only_where_that_was_asked_for(monitor: Monitor) -
 @pytest.mark.parametrize(
     ("expected", "reason"),
     [
-        ({"agent": "another"}, "other-agent"),
+        ({"agent": OTHER}, "other-agent"),
         ({"schema": Schema(tables={"other": {}})}, "other-schema"),
         ({"clock": "2105-12-31 23:59:00"}, "other-clock"),
     ],
@@ -391,10 +396,10 @@ def test_a_monitor_of_another_world_judges_nothing(
 def test_what_the_prompt_states_is_named_and_not_the_agent_whose_prompt_differs_by_it(
     monitor: Monitor,
 ) -> None:
-    guard = lenient(monitor, agent="another", clock="2105-12-31 23:59:00")
+    guard = lenient(monitor, agent=OTHER, clock="2105-12-31 23:59:00")
     assert guard.misfit is not None
     assert guard.misfit.reason == "other-clock"
-    guard = lenient(monitor, agent="another", schema=Schema(tables={"other": {}}))
+    guard = lenient(monitor, agent=OTHER, schema=Schema(tables={"other": {}}))
     assert guard.misfit is not None
     assert guard.misfit.reason == "other-schema"
 
@@ -530,7 +535,7 @@ def test_the_guard_shows_rows_as_the_database_does(
     assert by_hand.text == summarize(ran)
     assert observed(ran) == by_hand
     if rows:
-        printed = observed(summarize(ran))
+        printed = observed(result_text=summarize(ran))
         assert printed == by_hand
 
 
@@ -539,29 +544,17 @@ def test_failures_and_odd_results_are_told_apart() -> None:
     assert (error.kind, error.text) == ("error", "ERROR: no such table: orders")
     refused = ExecutionResult(kind="refused", error="writes are not allowed")
     assert observed(refused).kind == "refused"
-    assert observed("ERROR: no such table: orders").kind == "error"
-    assert observed("empty (0 rows)").kind == observed([]).kind == "empty"
+    assert observed(result_text="ERROR: no such table: orders").kind == "error"
+    assert observed(result_text="empty (0 rows)").kind == observed([]).kind == "empty"
     assert observed(None).kind == "none"
     assert observed(7).text == "1 rows x 1 cols; sample [['7']]"
     assert observed([{"a": 1, "b": 2}]).columns == 2
-    assert observed("[(1, 2), (3, 4)]").rows == 2
-    with closing(sqlite3.connect(":memory:")) as connection:
-        cursor = connection.execute("SELECT 1")
-        with pytest.raises(InputError, match="Cursor"):
-            observed(cursor)
+    assert observed(result_text="[(1, 2), (3, 4)]").rows == 2
 
 
 def test_failing_closed_is_the_default(monitor: Monitor) -> None:
     default: OnUnavailable = "withhold"
     assert Guard.over(monitor, stakes=1.0).on_unavailable == default
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-def test_telemetry_that_is_no_number_is_an_input_error(monitor: Monitor, number: float) -> None:
-    with Guard.over(monitor, stakes=1.0).session("how many?") as session:
-        with pytest.raises(InputError, match="finite"):
-            session.observe(sql="SELECT 1", result=[(1,)], logprobs=[number])
-        session.observe(sql="SELECT 1", result=[(1,)], logprobs=[-0.5])
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.families.table import ALL_FAMILIES
 from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.pipeline.import_runs import import_runs
+from sentinel_sql.trajectory.formats.endings import ENDINGS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -82,3 +83,11 @@ def test_each_form_of_logs_is_on_the_page_about_importing(tmp_path: Path) -> Non
     known = str(refused.value).partition("choose of ")[2]
     names = re.findall(r"[a-z]+(?:-[a-z]+)*", known)
     assert [name for name in names if f"`{name}`" not in page("how-to/import-logs.md")] == []
+
+
+def test_each_rule_of_an_ending_is_in_the_reference() -> None:
+    forms = page("reference/log-forms.md")
+    rows = [
+        f"| `{rule}` | {ending.outcome} | {ending.reason} |" for rule, ending in ENDINGS.items()
+    ]
+    assert [row for row in rows if row not in forms] == []

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sentinel_sql.errors import InputError
+from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation_store import tables
-from sentinel_sql.evaluation_store.folder import save
-from sentinel_sql.pipeline.compare_agents import across
+from sentinel_sql.evaluation_store.folder import read, save
+from sentinel_sql.pipeline.compare_agents import compare_agents
 from sentinel_sql.pipeline.evaluate import evaluate
+from sentinel_sql.storage.checksums import sealed
 from small_runs import fitted
 
 
@@ -23,18 +28,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def twin(folder: Path, place: Path, **changes: object) -> Path:
     """Copy an evaluation as if of another agent."""
-    place.mkdir()
+    shutil.copytree(folder, place)
     document = json.loads((folder / "evaluation.json").read_text())
     document["monitor"]["agent"] = "react | other | - | 6 | 0.0"
-    (place / "evaluation.json").write_text(json.dumps(document | changes))
-    (place / "scores.npz").write_bytes((folder / "scores.npz").read_bytes())
+    (place / "evaluation.json").write_text(json.dumps(sealed(document | changes)))
     return place
+
+
+def across(*folders: Path, names: Sequence[str] | None = None) -> dict[str, Exhibit[Any]]:
+    return compare_agents([read(folder) for folder in folders], names=names)
 
 
 def test_agents_stand_beside_one_another_by_model_and_beside_the_paper(
     folder: Path, tmp_path: Path
 ) -> None:
-    made = across([folder, twin(folder, tmp_path / "two")])
+    made = across(folder, twin(folder, tmp_path / "two"))
     assert [row.agent for row in made["agents"].rows] == ["scripted", "other"]
     assert len(made["cross_agent"].rows) == 6
     assert list(made)[-1] == "paper"
@@ -46,19 +54,18 @@ def test_agents_stand_beside_one_another_by_model_and_beside_the_paper(
 def test_names_can_be_given_and_agents_of_one_model_are_told_apart(
     folder: Path, tmp_path: Path
 ) -> None:
-    same = tmp_path / "again"
-    same.mkdir()
-    for name in ("evaluation.json", "scores.npz"):
-        (same / name).write_bytes((folder / name).read_bytes())
-    assert [row.agent for row in across([folder, same])["agents"].rows] == ["one", "again"]
-    named = across([folder, same], names=("a", "b"))
+    same = Path(shutil.copytree(folder, tmp_path / "again"))
+    agents = [row.agent for row in across(folder, same)["agents"].rows]
+    assert agents[0] != agents[1]
+    assert agents[1].startswith("scripted (")
+    named = across(folder, same, names=("a", "b"))
     assert [row.agent for row in named["agents"].rows] == ["a", "b"]
 
 
 def test_agents_that_were_asked_other_questions_are_marked(folder: Path, tmp_path: Path) -> None:
     document = json.loads((folder / "evaluation.json").read_text())
     other = twin(folder, tmp_path / "two", hashes={**document["hashes"], "pools": "0" * 64})
-    for exhibit in across([folder, other]).values():
+    for exhibit in across(folder, other).values():
         assert "weren't asked the same questions" in exhibit.note
 
 
@@ -67,8 +74,8 @@ def test_evaluations_that_were_made_otherwise_are_refused_by_name(
 ) -> None:
     strict = twin(folder, tmp_path / "strict", options=Options(exact_bar=True).to_json())
     with pytest.raises(InputError, match=r"one and .*strict are evaluations with different opt"):
-        across([folder, strict])
+        across(folder, strict)
     with pytest.raises(InputError, match="at least one folder"):
-        across([])
+        compare_agents([])
     with pytest.raises(InputError, match="holds no evaluation"):
-        across([tmp_path])
+        across(tmp_path)

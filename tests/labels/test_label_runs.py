@@ -19,6 +19,7 @@ from sentinel_sql.pipeline.check_questions import check_questions
 from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
+from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
 
@@ -110,11 +111,31 @@ def test_the_strict_judge_forgives_nothing(database: Counting) -> None:
     assert (label.strict, label.correct, label.reason) == (False, False, "strict-mismatch")
 
 
-def test_a_runaway_answer_is_stopped_and_not_correct(database: Counting) -> None:
+def test_a_runaway_answer_is_stopped_and_unjudged(database: Counting) -> None:
     started = time.monotonic()
     labels = label_runs([run("count", RUNAWAY)], QUESTIONS, database, "rules", "sentinel-1").labels
     assert time.monotonic() - started < 30
-    assert [(label.correct, label.reason) for label in labels] == [(False, "answer-error")]
+    assert [(label.correct, label.reason) for label in labels] == [(None, "timed-out")]
+
+
+@pytest.mark.parametrize(
+    ("last", "named", "differ"),
+    [
+        ("SELECT 3", "SELECT 4", True),
+        ("SELECT 3", "SELECT 3 LIMIT 1", True),
+        (None, "SELECT 3", True),
+        ("SELECT 'a b'", "SELECT 'a  b'", True),
+        ("SELECT 3", "SELECT 3\n", False),
+    ],
+)
+def test_a_run_that_states_two_answers_is_left_out_and_counted(
+    database: Counting, last: str | None, named: str, differ: bool
+) -> None:
+    odd = run("count", named)
+    step = make_step(1, action="final_sql", sql=last)
+    odd = odd.model_copy(update={"steps": (step,)})
+    labelling = label_runs([odd], QUESTIONS, database, "rules", "sentinel-1")
+    assert labelling.to_json()["unlabelled"] == ({"two-answers": 1} if differ else {})
 
 
 def test_what_cannot_be_decided_is_left_out_and_counted(database: Counting) -> None:
@@ -175,7 +196,11 @@ def test_questions_are_checked_against_their_shipped_answers(database: Counting)
     report = check_questions(questions, database, "sentinel-1").to_json()
     error = report["error_ids"].pop("broken")
     assert "no such column" in error
+    assert report.pop("summary") == (
+        "5 of 6 queries run; 3 of 4 given answers match, compared by sentinel-1"
+    )
     assert report == {
+        "undetermined": 0, "undetermined_ids": {},
         "mode": "sentinel-1", "answerable": 6, "unanswerable": 1, "matched": 3, "mismatched": 1,
         "errors": 1, "uncompared": 1, "cut": 0, "empty_gold": 1, "mismatched_ids": ["wrong"],
         "empty_gold_ids": ["empty"],

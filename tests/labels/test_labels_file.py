@@ -71,9 +71,35 @@ def test_two_labels_for_one_run_are_refused_and_leave_the_old_file(tmp_path: Pat
     assert path.read_bytes() == before
 
 
-def _lines(path: Path) -> list[str]:
+def _older_lines(path: Path) -> list[str]:
+    """Return header and label as an older version wrote them: without checksums and count."""
     write_labels(path, HEADER, [LABEL])
-    return path.read_text().splitlines()
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    for record in records:
+        del record["line"], record["crc32"]
+    del records[0]["labels"]
+    return [json.dumps(record) for record in records]
+
+
+def test_labels_of_an_older_version_load_without_checksums(tmp_path: Path) -> None:
+    header, label = _older_lines(tmp_path / "labels.jsonl")
+    (tmp_path / "labels.jsonl").write_text(f"{header}\n{label}\n")
+    assert read_labels(tmp_path / "labels.jsonl") == (HEADER, {"q": LABEL})
+
+
+def test_labels_cut_at_the_end_of_a_line_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    write_labels(path, HEADER, [LABEL.model_copy(update={"question_id": f"q{n}"}) for n in "abc"])
+    lines = path.read_bytes().splitlines(keepends=True)
+    for kept in range(1, len(lines)):
+        path.write_bytes(b"".join(lines[:kept]))
+        with pytest.raises(
+            LabelsError, match=rf"it had 3 labels and has {kept - 1}: make it again"
+        ):
+            read_labels(path)
+    path.write_bytes(b"".join(lines[:1] + lines[2:]))
+    with pytest.raises(LabelsError, match="line 2: 1 line is missing before it; make it again"):
+        read_labels(path)
 
 
 @pytest.mark.parametrize(
@@ -91,14 +117,13 @@ def _lines(path: Path) -> list[str]:
         (lambda h, x: h + "\n" + x[:-5], "cut short in line 2"),
         (lambda h, x: h + "\n" + x, "cut short in line 2"),
         (lambda h, x: f"{h}\n{x}\n{x}\n", "line 3 labels question 'q' again"),
-        (lambda h, x: f"{h}\n\n{x}\n", "line 2 is no label"),
         (lambda h, x: f"{h}\n{x.replace('answered', 'lost')}\n", "line 2 is no label"),
         (lambda h, x: "[" * 100_000, "isn't a labels file"),
     ],
 )
 def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, edit: object, says: str) -> None:
     path = tmp_path / "labels.jsonl"
-    header, label = _lines(path)
+    header, label = _older_lines(path)
     path.write_text(edit(header, label))  # type: ignore[operator]
     with pytest.raises(LabelsError) as caught:
         read_labels(path)
@@ -118,7 +143,7 @@ def test_files_that_are_not_there_or_not_text_are_named(tmp_path: Path) -> None:
 
 
 def test_the_header_line_is_plain_json(tmp_path: Path) -> None:
-    assert json.loads(_lines(tmp_path / "x")[0])["format"] == "sentinel-labels/1"
+    assert json.loads(_older_lines(tmp_path / "x")[0])["format"] == "sentinel-labels/1"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 
 import hypothesis.strategies as st
 import pytest
@@ -205,13 +206,61 @@ def test_duplicates_are_forgiven_where_a_set_is_asked_for() -> None:
     assert judge(gold, doubled, question=each).reason == "duplicates-differ"
 
 
-def test_order_counts_where_gold_and_wording_ask_for_it() -> None:
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("What are the top two drugs, ordered by use?", "order-differs"),
+        ("List the drugs alphabetically.", "order-differs"),
+        ("Name two drugs from largest to smallest dose.", "order-differs"),
+        ("Show the drugs, sorting them by date.", "order-differs"),
+        ("Name two drugs.", "order-unclear"),
+        ("Nenne zwei Mittel, die teuersten zuerst.", "order-unclear"),
+        ("Two drugs, cheap before dear.", "order-unclear"),
+    ],
+)
+def test_a_turned_answer_to_an_ordering_gold_is_not_correct(question: str, reason: str) -> None:
     gold, turned = [("a",), ("b",)], [("b",), ("a",)]
     ordered = "SELECT d FROM t GROUP BY d ORDER BY COUNT(*) DESC LIMIT 2"
-    top = "What are the top two drugs, ordered by use?"
-    assert judge(gold, turned, question=top, gold_sql=ordered).reason == "order-differs"
-    assert judge(gold, turned, question="Name two drugs.", gold_sql=ordered).correct
-    assert judge(gold, turned, question=top).correct
+    assert judge(gold, turned, question=question, gold_sql=ordered) == Verdict(
+        correct=False, reason=reason
+    )
+    assert judge(gold, gold, question=question, gold_sql=ordered).correct
+    assert judge(gold, turned, question=question).correct  # this gold doesn't order
+
+
+def test_order_does_not_count_where_the_wording_says_so() -> None:
+    ordered = "SELECT d FROM t ORDER BY d"
+    for question in ("Name the drugs in any order.", "The drugs; order doesn't matter."):
+        assert judge(
+            [("a",), ("b",)], [("b",), ("a",)], question=question, gold_sql=ordered
+        ).correct
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "rounded"),
+    [(2.25, 1, 2.3), (0.125, 2, 0.13), (-0.125, 2, -0.13), (2.5, 0, 3.0), (1.45, 1, 1.5)],
+)
+def test_halves_are_rounded_as_sqlite_rounds_them(
+    value: float, digits: int, rounded: float
+) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        assert connection.execute("SELECT round(?, ?)", (value, digits)).fetchone() == (rounded,)
+    sql = f"SELECT round(a, {digits}) FROM t"
+    assert judge([(rounded,)], [(value,)], gold_sql=sql).reason == "rounded"
+
+
+@given(st.floats(-1e6, 1e6), st.integers(0, 6))
+def test_an_answer_rounds_to_the_gold_s_rounding_of_it(value: float, digits: int) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        (rounded,) = connection.execute("SELECT round(?, ?)", (value, digits)).fetchone()
+    assert judge([(rounded,)], [(value,)], gold_sql=f"SELECT round(a, {digits}) FROM t").correct
+
+
+def test_a_row_with_many_more_columns_is_said_to_have_too_many() -> None:
+    wide = [("ann", 1, 2, 3, 4)]
+    assert judge([("ann",)], wide).reason == "too-many-columns"
+    assert judge([("ann", 1)], [(*wide[0], 5)]).reason == "too-many-columns"
+    assert judge([("ann",)], [("ann", 1, 2)]).correct
 
 
 def test_yes_and_no_stand_for_a_truth_value_only() -> None:

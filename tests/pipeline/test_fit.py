@@ -20,6 +20,7 @@ from sentinel_sql.pipeline.fit import STAGES, fit
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.testing import make_step
 from sentinel_sql.trajectory.record import Outcome
+from small_runs import fitted
 
 MADE, POOLS, LABELS = planted_store(240, seed=41)
 
@@ -192,3 +193,24 @@ def test_a_pool_with_one_class_is_refused_with_its_counts(pool: str) -> None:
 def test_an_unknown_head_is_refused_with_the_choices() -> None:
     with pytest.raises(InputError, match="linear"):
         fit(MADE, POOLS, LABELS, HEADER, head="oracle")
+
+
+def test_a_fit_of_known_runs_gives_the_scores_that_it_gave_before() -> None:
+    # Whoever changes how a monitor is fitted sees here by how much, and renews these numbers.
+    monitor, runs, pools, labels = fitted()
+    heldout = [run for run in runs if pools.pool_of(run.question.id) == "heldout"][:12]
+    scores = prefix_scores(monitor.estimators, heldout, pools=pools, labels=labels)
+    first, last = scores.offsets[:-1], scores.offsets[1:] - 1
+    for name, at, before in (
+        ("p_answerable", first, "071 231 995 995 999 979 995 021 012 853 992 999"),
+        ("p_answerable", last, "063 064 693 979 979 370 979 062 068 972 913 952"),
+        ("raw_correct", last, "030 042 462 940 943 060 940 063 104 884 815 023"),
+    ):
+        thousandths = [int(number) / 1000 for number in before.split()]
+        assert getattr(scores, name)[at] == pytest.approx(thousandths, abs=2e-3), name
+    assert monitor.facts["train_auroc_out_of_fold"] == pytest.approx(
+        {"answerability": 0.9548, "answerability_at_0": 0.9813, "correctness": 0.9403}, abs=2e-3
+    )
+    assert monitor.facts["calibration_auroc"] == pytest.approx(
+        {"answerability": 0.964, "answerability_at_0": 0.9673, "correctness": 0.972}, abs=2e-3
+    )

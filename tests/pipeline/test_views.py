@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 
 from report_world import Known, make_known
 from sentinel_sql.evaluation.sample_runs import MOST
-from sentinel_sql.evaluation_store.folder import VIEWS
-from sentinel_sql.pipeline.run_views import KEPT, keep_sample, sample, view
+from sentinel_sql.evaluation_store.folder import save
+from sentinel_sql.evaluation_store.views import VIEWS, read_views
+from sentinel_sql.pipeline.run_views import KEPT, sample, view
 from sentinel_sql.pipeline.score_reasons import weights
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Trajectory
@@ -41,7 +43,7 @@ def test_a_view_says_what_a_replay_says_of_every_prefix(known: Known) -> None:
 
 def test_the_sample_is_of_the_evaluated_pool_and_holds_all_its_small_kinds(known: Known) -> None:
     scores = known.evaluation.evidence.recorded
-    views = list(sample(known.monitor, known.runs, scores, known.labels, stakes=(1.0, 4.0)))
+    views = list(sample(known.evaluation, known.monitor, known.runs, known.labels))
     assert {each["id"] for each in views} <= set(scores.question_ids)
     assert len(views) == min(MOST, len(scores))
     assert {each["ending"] for each in views} == {"answer", "abstention", "cap"}
@@ -55,17 +57,17 @@ def test_a_sample_passes_over_the_store_once_and_keeps_the_chosen_runs_only(know
             passed.append(run.question.id)
             yield run
 
-    scores = known.evaluation.evidence.recorded
-    views = list(sample(known.monitor, once(), scores, known.labels, stakes=(1.0,), most=5))
+    views = list(sample(known.evaluation, known.monitor, once(), known.labels, most=5))
     assert len(views) == 5
     assert len(passed) == len(known.runs)
 
 
 def test_what_runs_said_is_readable_by_its_owner_only(known: Known, tmp_path: Path) -> None:
-    kept = keep_sample(tmp_path, known.evaluation, known.monitor, known.runs, known.labels)
-    file = tmp_path / VIEWS
+    views = list(sample(known.evaluation, known.monitor, known.runs, known.labels))
+    save(replace(known.evaluation, views=tuple(views)), tmp_path / "evaluation")
+    file = tmp_path / "evaluation" / VIEWS
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert kept == file.read_text().count("\n") > 0
+    assert read_views(tmp_path / "evaluation", most=MOST, size=10**9) == views != []
 
 
 def test_a_long_result_is_cut_and_the_cut_is_said(known: Known) -> None:

@@ -145,7 +145,11 @@ BAD: list[tuple[str, object, str]] = [
     ("cut gzip", gzip.compress(lines(OWN).encode(), mtime=0)[:-9], "damaged or cut short"),
     ("not gzip", b"\x1f\x8bhello", "damaged or cut short"),
     ("latin", table(OWN).replace("Which", "Où").encode("latin-1"), "isn't UTF-8"),
-    ("utf-16", table(OWN).encode("utf-16"), "isn't UTF-8"),
+    ("utf-16 cut", table(OWN).encode("utf-16")[:-1], "isn't UTF-16"),
+    ("workbook", b"PK\x03\x04\x14\x00\x06\x00", "is an Excel workbook (.xlsx)"),
+    ("old workbook", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is an old Excel workbook (.xls)"),
+    ("pdf", b"%PDF-1.7\n\xff", "is a PDF"),
+    ("database", b"SQLite format 3\x00\x10\x00", "is a SQLite database"),
     ("bad line", lines(OWN) + '{"id": "d", "question"', "line 4 is no valid JSON"),
     ("bad first line", '{"id": \n' + lines(OWN), "line 1 is no valid JSON"),
     ("list in lines", lines(OWN) + "[1]\n", "line 4 is no JSON object"),
@@ -177,8 +181,7 @@ BAD: list[tuple[str, object, str]] = [
     ("odd gold", [{"id": "a", "question": "b", "gold_sql": ["SELECT 1"]}], "must be text"),
     ("odd template", [{"id": "a", "question": "b", "template": 3}], "'template' must be text"),
     ("odd answer", [{"id": "a", "question": "b", "gold_sql": "s", "gold_answer": 3}], "in quotes"),
-    ("csv without id", "name,question\n1,2\n", "no column 'id'"),
-    ("csv by semicolon", "id;question\n1;2\n", "no column 'id'"),
+    ("csv without question", "id,name\n1,2\n", "no column 'question'"),
     ("csv header only", "id,question\n", "no questions"),
     ("csv too many cells", "id,question\n1,a,b\n", "line 2 has more cells"),
     ("csv too few cells", "id,question\n1,a\n2\n", "line 3 has fewer cells"),
@@ -190,7 +193,7 @@ BAD: list[tuple[str, object, str]] = [
     ("gold in csv elsewhere", "id,question,sql\n1,a,WITH x AS (SELECT 1)\n", "SQL in 'sql'"),
     ("half a character in id", '{"id": "a\\ud800", "question": "b"}', "half a surrogate"),
     ("half a character", '{"id": "a", "question": "b\\ud800"}', "half a surrogate"),
-    ("prose", "Dear all,\nhere are the questions.\n", "no column 'id'"),
+    ("prose", "Dear all,\nhere are the questions.\n", "no column 'question'"),
     ("twice", lines([OWN[0], OWN[0]]), "'a' stands twice"),
     ("twice with other content", table([OWN[0], {**OWN[1], "id": "a"}]), "'a' stands twice"),
     ("v1 without gold", [{**V1[0], "query": "null"}], "'k1' is answerable but has no gold SQL"),
@@ -274,3 +277,62 @@ def test_notes_that_begin_like_sql_are_no_gold(tmp_path: Path) -> None:
 def test_a_name_that_no_file_can_have_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(QuestionsError, match="can't be read"):
         read_questions([tmp_path / ("x" * 300)])
+
+
+SHEET = [
+    ["id", "question", "gold_sql"],
+    ["a", "How many, in all?", "SELECT count(*) FROM t WHERE x IN (1, 2)"],
+    ["b", 'Who said "ah; oh"?', ""],
+]
+
+
+def sheet(delimiter: str = ",", end: str = "\r\n", **quoting: Any) -> str:
+    sink = io.StringIO()
+    csv.writer(sink, delimiter=delimiter, lineterminator=end, **quoting).writerows(SHEET)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("commas", sheet().encode()),
+        ("semicolons", sheet(";").encode()),
+        ("tabs", sheet("\t").encode()),
+        ("bars", sheet("|").encode()),
+        ("declared", ("sep=;\r\n" + sheet(";")).encode()),
+        ("declared in quotes", ('"sep=;"\r\n' + sheet(";")).encode()),
+        ("all quoted", sheet(";", quoting=csv.QUOTE_ALL).encode()),
+        ("byte order mark", ("\ufeff" + sheet(";")).encode()),
+        ("utf-16", sheet("\t").encode("utf-16")),
+        ("utf-16 big end first", b"\xfe\xff" + sheet("\t").encode("utf-16-be")),
+        ("blanks after commas", sheet(quoting=csv.QUOTE_ALL).replace('","', '", "').encode()),
+        ("capitals", sheet().replace("id,question,gold_sql", "ID,Question,Gold SQL").encode()),
+        ("empty last rows", (sheet(";") + ";;\r\n;;\r\n").encode()),
+        ("empty last columns", sheet(";").replace("\r\n", ";;\r\n").encode()),
+        ("line feeds", sheet(end="\n").encode()),
+        ("packed", gzip.compress(sheet(";").encode())),
+    ],
+)
+def test_a_table_is_read_as_spreadsheets_write_it(
+    name: str, content: bytes, tmp_path: Path
+) -> None:
+    found = read_questions(put(tmp_path / "own questions.csv", content))
+    assert [(q.id, q.text, q.gold_sql) for q in found] == [
+        ("a", "How many, in all?", "SELECT count(*) FROM t WHERE x IN (1, 2)"),
+        ("b", 'Who said "ah; oh"?', None),
+    ]
+
+
+def test_questions_without_ids_are_numbered_by_file_and_row(tmp_path: Path) -> None:
+    for name in ("wards", "labs"):
+        put(tmp_path / f"{name}.csv", "Question;Gold_SQL\nHow many?;SELECT 1\n;;\nWho?;\n")
+    found = read_questions([tmp_path / "wards.csv", tmp_path / "labs.csv"])
+    assert [q.id for q in found] == ["wards-1", "wards-2", "labs-1", "labs-2"]
+    assert [q.answerable for q in found] == [True, False, True, False]
+
+
+def test_no_cell_of_a_table_without_header_stands_in_the_message(tmp_path: Path) -> None:
+    path = put(tmp_path / "q.csv", "1;Why was Ann Miller admitted?;SELECT 1\n")
+    with pytest.raises(QuestionsError) as caught:
+        read_questions(path)
+    assert "Miller" not in str(caught.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import pytest
 
 from report_world import Known, make_known
 from sentinel_sql.evaluation_store.folder import save
-from sentinel_sql.pipeline.run_views import keep_sample
+from sentinel_sql.pipeline.run_views import sample
+from sentinel_sql.storage.checksums import sealed
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +27,8 @@ def known() -> Known:
 def evaluation_folder(known: Known, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The evaluation as `sentinel evaluate --out` writes it."""
     folder = tmp_path_factory.mktemp("evaluations") / "first"
-    save(known.evaluation, folder)
-    keep_sample(folder, known.evaluation, known.monitor, known.runs, known.labels)
+    views = sample(known.evaluation, known.monitor, known.runs, known.labels)
+    save(replace(known.evaluation, views=tuple(views)), folder)
     return folder
 
 
@@ -38,7 +39,7 @@ def another(evaluation_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
     shutil.copytree(evaluation_folder, folder)
     document = json.loads((folder / "evaluation.json").read_text())
     document["monitor"]["agent"] = "react | other/model | - | 6 | 0.0"
-    (folder / "evaluation.json").write_text(json.dumps(document))
+    (folder / "evaluation.json").write_text(json.dumps(sealed(document)))
     return folder
 
 

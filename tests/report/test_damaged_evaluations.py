@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from report_world import make_older
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.column_meaning import columns_of
+from sentinel_sql.evaluation_store.typed_rows import LATER, ROWS
 from sentinel_sql.report.evaluated_agents import read_agents
-from sentinel_sql.report.read_tables import LATER, ROWS
 
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
@@ -22,7 +23,10 @@ pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
 
 @pytest.fixture
 def folder(evaluation_folder: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(evaluation_folder, tmp_path / "evaluation"))
+    """An evaluation of an older version, in which nothing but its form tells of damage."""
+    copied = Path(shutil.copytree(evaluation_folder, tmp_path / "evaluation"))
+    make_older(copied)
+    return copied
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sentinel_sql.evaluation_store.folder import StoredEvaluation
 from sentinel_sql.report.evaluated_agents import ReportedAgent
 from sentinel_sql.report.page.first_screen import first_screen, options, said
 
@@ -44,10 +45,8 @@ def test_an_option_that_changes_decisions_or_scores_counts_and_prices_dont(
 @pytest.mark.parametrize(("templates", "told"), [(1, True), (19, True), (20, False), (300, False)])
 def test_intervals_of_few_templates_are_called_too_narrow(templates: int, told: bool) -> None:
     counts = {"runs": 400, "unanswerable": 9, "answerable": 391, "answered": 99, "correct": 50}
-    agent = ReportedAgent(
+    evaluation = StoredEvaluation(
         folder=Path("none"),
-        name="agent",
-        slug="agent",
         document={
             "pool": "held-out",
             "counts": counts | {"templates": templates},
@@ -55,9 +54,12 @@ def test_intervals_of_few_templates_are_called_too_narrow(templates: int, told: 
             "options": {},
             "gaps": {},
         },
+        evidence=None,  # type: ignore[arg-type]  # no figure is made of it here
         tables={},
+        rows={},
         has_views=False,
     )
+    agent = ReportedAgent(evaluation=evaluation, name="agent", slug="agent")
     screen = first_screen(agent)
     assert any("intervals are too narrow" in said for said in screen.sure) == told
     assert "pool: 400 runs, 9 of them" in screen.about

@@ -8,12 +8,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from sentinel_sql.report.terminal.audit import (
-    disagreement_table,
-    judge_audit_table,
-    raters_table,
-    reasons_table,
-)
+from sentinel_sql.report.terminal.audit import TABLES as AUDIT
 from sentinel_sql.report.terminal.leakage import leakage_tables
 from sentinel_sql.report.terminal.table import NOT_SAID, lead, point, share, share_span, span
 
@@ -55,10 +50,10 @@ def _audited() -> list[Table]:
     agreed, judged = row | {"agreement": SHARE}, row | {"agreement": 0.9}
     said = {"title": "A title", "note": "A note."}
     return [
-        disagreement_table(said | {"rows": [judged]}),
-        reasons_table(said | {"rows": [judged]}),
-        judge_audit_table(said | {"rows": [agreed]}),
-        raters_table(said | {"rows": [agreed]}),
+        AUDIT["disagreement"].show(said | {"rows": [judged]}),
+        AUDIT["disagreement_reasons"].show(said | {"rows": [judged]}),
+        AUDIT["judge_audit"].show(said | {"rows": [agreed]}),
+        AUDIT["raters"].show(said | {"rows": [agreed]}),
     ]
 
 

@@ -3,35 +3,49 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sentinel_sql.evaluation.bootstrap import Interval
+from sentinel_sql.evaluation.exhibits.stakes_sweep import StakesRow
 from sentinel_sql.evaluation.share_interval import counted_share
+from sentinel_sql.evaluation_store.typed_rows import record_of
 from sentinel_sql.report.verdict import STANDINGS, Span, spans, standings, verdict
 
 reals = st.floats(-5, 1)
 
+SPANS = ("coverage", "accuracy_counted", "gain")
+
+
+def stakes_row(**cells: Any) -> StakesRow:
+    """Return a row of the stakes table; an end that isn't given lies at its estimate."""
+    for name in SPANS:
+        estimate = cells.get(name)
+        cells = {f"{name}_low": estimate, f"{name}_high": estimate} | cells
+    return record_of(StakesRow, cells)
+
 
 @st.composite
-def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
+def tables(draw: st.DrawFn) -> list[StakesRow]:
     rows = []
     for number in range(draw(st.integers(1, 12))):
         low, gain, high = sorted(draw(st.tuples(reals, reals, reals)))
         rows.append(
-            {
-                "stakes": 0.5 + number,
-                "coverage": draw(st.sampled_from((0.0, 0.3, 1.0))),
-                "gain": gain,
-                "gain_low": low,
-                "gain_high": high,
-                "bar": (0.5 + number) / (1.5 + number),
-                "right": 3,
-                "wrong": 1,
-                "accuracy_counted_low": draw(st.floats(0, 1)),
-            }
+            stakes_row(
+                stakes=0.5 + number,
+                coverage=draw(st.sampled_from((0.0, 0.3, 1.0))),
+                gain=gain,
+                gain_low=low,
+                gain_high=high,
+                bar=(0.5 + number) / (1.5 + number),
+                right=3,
+                wrong=1,
+                accuracy_counted=draw(st.floats(0, 1)),
+            )
         )
     return rows
 
@@ -43,29 +57,29 @@ def has_company(where: list[bool], place: int) -> bool:
 
 @given(tables())
 def test_believing_is_advised_only_where_gain_and_counted_answers_both_carry_it(
-    rows: list[dict[str, Any]],
+    rows: list[StakesRow],
 ) -> None:
     said = verdict(rows, runs=100)
     carried = [
-        bool(row["coverage"]) and row["gain_low"] > 0 and row["accuracy_counted_low"] > row["bar"]
+        bool(row.coverage.estimate) and row.gain.low > 0 and row.accuracy_counted.low > row.bar
         for row in rows
     ]
     better = [
         row for place, row in enumerate(rows) if carried[place] and has_company(carried, place)
     ]
     assert ("can be believed" in said.headline) == bool(better)
-    assert (said.tone == "yes") == any(row["stakes"] >= 1 for row in better)
+    assert (said.tone == "yes") == any(row.stakes >= 1 for row in better)
     light = "costs less than a right one earns" in said.headline
     if better:
-        assert light == all(row["stakes"] < 1 for row in better)
-    if not any(row["coverage"] and row["gain"] > 0 for row in rows):
+        assert light == all(row.stakes < 1 for row in better)
+    if not any(row.coverage.estimate and row.gain.estimate > 0 for row in rows):
         assert "Don't rely on its answers" in said.headline
 
 
 @given(tables())
-def test_what_is_worse_than_never_answering_is_said_plainly(rows: list[dict[str, Any]]) -> None:
+def test_what_is_worse_than_never_answering_is_said_plainly(rows: list[StakesRow]) -> None:
     said = " ".join(verdict(rows, runs=100).sentences)
-    worse = [bool(row["coverage"]) and row["gain_high"] < 0 for row in rows]
+    worse = [bool(row.coverage.estimate) and row.gain.high < 0 for row in rows]
     clearly = [has_company(worse, place) for place, it in enumerate(worse) if it]
     assert ("clearly earns less than never answering" in said) == any(clearly)
     no_better = [each for each in standings(rows) if each == "not-better"]
@@ -75,11 +89,11 @@ def test_what_is_worse_than_never_answering_is_said_plainly(rows: list[dict[str,
 
 
 @given(tables())
-def test_the_spans_cover_every_level_once_and_in_order(rows: list[dict[str, Any]]) -> None:
+def test_the_spans_cover_every_level_once_and_in_order(rows: list[StakesRow]) -> None:
     stretches = spans(rows)
     assert sum(span.levels for span in stretches) == len(rows)
-    assert stretches[0].low == rows[0]["stakes"]
-    assert stretches[-1].high == rows[-1]["stakes"]
+    assert stretches[0].low == rows[0].stakes
+    assert stretches[-1].high == rows[-1].stakes
     assert all(a.standing != b.standing for a, b in itertools.pairwise(stretches))
 
 
@@ -87,21 +101,22 @@ def test_without_a_table_nothing_is_said() -> None:
     assert "Nothing can be said" in verdict([], runs=0).headline
 
 
-def spotless(answers: int, levels: tuple[float, ...]) -> list[dict[str, Any]]:
+def spotless(answers: int, levels: tuple[float, ...]) -> list[StakesRow]:
     counted = counted_share(answers, answers)
     assert counted is not None
     return [
-        {
-            "stakes": level,
-            "bar": level / (1 + level),
-            "coverage": 0.4,
-            "right": answers,
-            "wrong": 0,
-            "gain": 0.4,
-            "gain_low": 0.3,
-            "gain_high": 0.5,
-            "accuracy_counted_low": counted.low,
-        }
+        stakes_row(
+            stakes=level,
+            bar=level / (1 + level),
+            coverage=0.4,
+            right=answers,
+            wrong=0,
+            gain=0.4,
+            gain_low=0.3,
+            gain_high=0.5,
+            accuracy_counted=counted.estimate,
+            accuracy_counted_low=counted.low,
+        )
         for level in levels
     ]
 
@@ -114,16 +129,16 @@ def test_answers_without_a_fault_carry_no_higher_stakes_than_their_number_does(
 ) -> None:
     rows = spotless(answers, (0.1, 2.0, 4.0, 9.0, 20.0, 50.0))
     told = zip(rows, standings(rows), strict=True)
-    found = [row["stakes"] for row, each in told if each == "better"]
+    found = [row.stakes for row, each in told if each == "better"]
     assert (found[-1] if found else None) == enough_for
     said = " ".join(verdict(rows, runs=36).sentences)
     told = f"{answers} of {answers} answers right can still come from an agent that is right"
     assert (told in said) == (enough_for != 50.0)
 
 
-def at(level: float, low: float, high: float) -> dict[str, Any]:
+def at(level: float, low: float, high: float) -> StakesRow:
     (row,) = spotless(200, (level,))
-    return row | {"gain_low": low, "gain": (low + high) / 2, "gain_high": high}
+    return replace(row, gain=Interval(low=low, estimate=(low + high) / 2, high=high))
 
 
 def test_a_lone_stake_between_others_is_never_clearly_anything() -> None:
@@ -146,10 +161,7 @@ def test_low_stakes_alone_are_called_what_they_are() -> None:
 
 
 def test_a_table_that_doesnt_count_its_answers_is_never_sure() -> None:
-    rows = [
-        {name: value for name, value in row.items() if name != "accuracy_counted_low"}
-        for row in spotless(500, (1.0, 4.0))
-    ]
+    rows = [replace(row, accuracy_counted=None) for row in spotless(500, (1.0, 4.0))]
     said = verdict(rows, runs=600)
     assert said.tone == "unsure"
     assert "evaluate again" in " ".join(said.sentences)

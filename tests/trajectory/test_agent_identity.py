@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import AgentInfo
 
 AGENT = AgentInfo(
@@ -25,7 +25,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
 @given(st.sets(st.sampled_from(sorted(CHANGES)), min_size=1))
 def test_exactly_the_parts_that_differ_are_named(changed: set[str]) -> None:
     changes = {key: it for name in changed for key, it in CHANGES[name][0].items()}
-    told = told_apart(AGENT.fingerprint, AGENT.model_copy(update=changes).fingerprint)
+    told = difference(AGENT.fingerprint, AGENT.model_copy(update=changes).fingerprint)
     for name, (_, words) in CHANGES.items():
         assert (words in told) == (name in changed)
     assert ("--notes, --examples" in told) == ("prompt" in changed)
@@ -33,12 +33,15 @@ def test_exactly_the_parts_that_differ_are_named(changed: set[str]) -> None:
 
 @given(st.text(), st.lists(st.sampled_from(["a", " | ", "commit-on-error"])).map("".join))
 def test_any_two_texts_are_told_apart_without_an_error(one: str, other: str) -> None:
-    assert told_apart(one, other)
-    assert told_apart(other, one)
+    assert difference(one, other)
+    assert difference(other, one)
 
 
 @pytest.mark.parametrize("odd", ["another", "", "react | qwen", " | commit-on-error"])
 def test_what_is_no_fingerprint_is_said_to_be_none(odd: str) -> None:
-    for told in (told_apart(AGENT.fingerprint, odd), told_apart(odd, AGENT.fingerprint)):
+    for told in (
+        difference(AGENT.fingerprint, odd),
+        difference(odd, AGENT.fingerprint),
+    ):
         assert f"[{odd}] is no agent's fingerprint" in told
         assert "sentinel fit" in told

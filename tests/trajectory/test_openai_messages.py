@@ -4,6 +4,7 @@ import copy
 import gzip
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.trajectory.formats.log import LoggedRun, read_records
-from sentinel_sql.trajectory.formats.openai_messages import question_of, read_run
+from sentinel_sql.trajectory.formats import AUTO, FORMS
+from sentinel_sql.trajectory.formats.log import read_records
+from sentinel_sql.trajectory.formats.logged_record import question_of, read_record
 from sentinel_sql.trajectory.formats.results import read_result
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -35,8 +37,20 @@ def result(identity: str, text: Any) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": identity, "content": text}
 
 
-def read(record: Any) -> LoggedRun:
-    return read_run(record, "gpt", "run-1")
+@dataclass(frozen=True)
+class Read:
+    trajectory: Trajectory
+    rule: str
+    notes: dict[str, int]
+
+
+def read(record: Any) -> Read:
+    found = read_record(record, form="openai-messages", model="gpt", fallback_id="run-1")
+    if not found.runs:
+        raise InputError("; ".join(found.refused))
+    first = found.runs[0]
+    notes = {note: n for note, n in found.notes.items() if not note.startswith("tool without")}
+    return Read(trajectory=first.trajectory, rule=first.rule, notes=notes)
 
 
 def kinds(trajectory: Trajectory) -> list[tuple[str, str]]:
@@ -59,39 +73,38 @@ RUN = [
 ]
 
 
-def test_each_call_is_a_step_and_the_last_words_deliver_the_newest_query_that_ran() -> None:
+def test_each_call_is_a_step_and_the_newest_query_that_ran_is_the_final_one() -> None:
     run = read(RUN).trajectory
     assert run.question.text == "How many got heparin?"
-    assert kinds(run) == [("sql", "none"), ("sql", "error"), ("sql", "rows"), ("final_sql", "rows")]
-    tables, wrong, right, final = run.steps
-    assert (tables.sql, tables.thought) == (None, "CALL: list_tables {}")
+    assert kinds(run) == [("sql", "none"), ("sql", "error"), ("final_sql", "rows")]
+    tables, wrong, final = run.steps
+    assert (tables.sql, tables.thought, tables.reply) == (None, None, "CALL: list_tables {}")
     assert tables.observation.text == "patients, prescriptions"
-    assert wrong.thought == "ASSISTANT: Let me count."
+    assert wrong.thought == "Let me count."
     assert wrong.observation.error == "no such table: rx"
     assert wrong.observation.text == "ERROR: no such table: rx"
-    assert right.observation.text == "1 rows x 1 cols; sample [['3']]"
-    assert final.thought == "Three patients got heparin."
+    assert final.observation.text == "1 rows x 1 cols; sample [['3']]"
+    assert (final.thought, final.reply) == (None, "Three patients got heparin.")
     assert final.sql == run.outcome.final_sql == "SELECT COUNT(*) FROM prescriptions;"
     assert run.outcome.kind == "answered"
-    assert run.prefix(4).commitment == "answer"
-    assert run.prefix(3).commitment is None
+    assert run.prefix(3).commitment == "answer"
+    assert run.prefix(2).commitment is None
 
 
-def test_what_the_user_says_later_is_not_seen_earlier() -> None:
-    later = [*RUN[:-1], user("Distinct ones, please."), *RUN[6:]]
+def test_what_the_user_says_later_in_one_task_is_not_seen_earlier() -> None:
+    later = {"task_id": 1, "messages": [*RUN[:-1], user("Distinct ones, please."), *RUN[6:]]}
     run = read(later).trajectory
     assert run.question.text == "How many got heparin?"
-    assert [step.action for step in run.steps] == ["sql", "sql", "sql", "sql", "final_sql"]
-    assert run.steps[3].thought == (
-        "ASSISTANT: Three patients got heparin.\nUSER: Distinct ones, please."
-    )
+    assert [step.action for step in run.steps] == ["sql", "sql", "sql", "final_sql"]
+    assert run.steps[3].thought == "Three patients got heparin.\nUSER: Distinct ones, please."
     assert all("Distinct" not in (step.thought or "") for step in run.steps[:3])
     assert all("Thanks" not in (step.thought or "") for step in run.steps)
 
 
-@pytest.mark.parametrize(("messages", "steps"), [(4, 1), (6, 2), (8, 3), (9, 4), (10, 4)])
-def test_a_log_that_ends_early_has_the_same_first_steps(messages: int, steps: int) -> None:
-    assert read(RUN[:messages]).trajectory.steps == read(RUN).trajectory.steps[:steps]
+@pytest.mark.parametrize(("messages", "complete"), [(4, 0), (6, 1), (8, 2), (9, 3), (10, 3)])
+def test_a_log_that_ends_early_has_the_same_complete_steps(messages: int, complete: int) -> None:
+    early, whole = read(RUN[:messages]).trajectory.steps, read(RUN).trajectory.steps
+    assert early[:complete] == whole[:complete]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +117,7 @@ def test_a_log_that_ends_early_has_the_same_first_steps(messages: int, steps: in
         (
             [*RUN[:6], said("I can't find it.")],
             "abstained",
-            ["no query ran without an error: an abstention"],
+            [],
         ),
     ],
 )
@@ -126,12 +139,12 @@ def test_calls_side_by_side_are_steps_in_their_order() -> None:
             said("two"),
         ]
     )
-    assert [step.sql for step in run.trajectory.steps] == ["SELECT 1", "SELECT 2", "SELECT 2"]
+    assert [step.sql for step in run.trajectory.steps] == ["SELECT 1", "SELECT 2"]
     assert [step.observation.text for step in run.trajectory.steps[:2]] == [
         "1 rows x 1 cols; sample [['1']]",
         "1 rows x 1 cols; sample [['2']]",
     ]
-    assert run.notes == ("calls side by side: taken as steps one after the other",)
+    assert run.notes == {"calls side by side: taken as steps one after the other": 1}
 
 
 def test_old_function_calls_and_content_in_parts_are_read() -> None:
@@ -147,7 +160,7 @@ def test_old_function_calls_and_content_in_parts_are_read() -> None:
         ]
     )
     assert run.trajectory.question.text == "How\nmany?"
-    assert kinds(run.trajectory) == [("sql", "rows"), ("final_sql", "rows")]
+    assert kinds(run.trajectory) == [("final_sql", "rows")]
 
 
 @pytest.mark.parametrize(
@@ -158,6 +171,7 @@ def test_old_function_calls_and_content_in_parts_are_read() -> None:
          "with a as (select 1) select * from a"),
         ('{"user_query": "find all patients"}', None),
         ('{"query": "show all patients"}', None),
+        ('{"query": "```sql\\nSELECT 1\\n```"}', "SELECT 1"),
         ('{"query": 5}', None),
         ("SELECT 1", "SELECT 1"),
         ("{broken", None),
@@ -171,9 +185,8 @@ def test_sql_is_found_among_arguments_of_any_form(arguments: Any, sql: str | Non
     tool = {"id": "a", "function": {"name": "f", "arguments": arguments}}
     run = read([user("q?"), said(None, tool), result("a", "[(1,)]")])
     assert run.trajectory.steps[0].sql == sql
-    assert ("arguments that are no JSON: kept as text" in run.notes) == (
-        arguments in ("SELECT 1", "{broken")
-    )
+    damaged = "arguments that are damaged JSON: taken as text" in run.notes
+    assert damaged == (arguments == "{broken")
 
 
 @pytest.mark.parametrize(
@@ -198,6 +211,19 @@ def test_sql_is_found_among_arguments_of_any_form(arguments: Any, sql: str | Non
         ("| n |\n|---|\n| 1 |", "rows", "| n | |---| | 1 |"),
         ("[('unclosed'", "rows", "[('unclosed'"),
         ("Errorless patients: 3", "rows", "Errorless patients: 3"),
+        ("failed", "rows", "failed"),
+        ("none", "rows", "none"),
+        ("NULL", "rows", "NULL"),
+        ("empty", "rows", "empty"),
+        ("Error in dosage", "rows", "Error in dosage"),
+        ("no results found in the chart", "rows", "no results found in the chart"),
+        ("empty stomach: advised", "rows", "empty stomach: advised"),
+        ("failed back surgery", "rows", "failed back surgery"),
+        ("[('Error: none',)]", "rows", "1 rows x 1 cols; sample [['Error: none']]"),
+        ("Empty set (0.00 sec)", "empty", "empty (0 rows)"),
+        ("Query returned no results.", "empty", "empty (0 rows)"),
+        ("Error executing query: no such table: t", "error", "ERROR: no such table: t"),
+        ("ERROR 1146 (42S02): no table", "error", None),
     ],
 )
 def test_printed_results(text: str, kind: str, shown: str | None) -> None:
@@ -242,6 +268,7 @@ json_values = st.recursive(
     | st.dictionaries(
         st.sampled_from(
             ["role", "content", "tool_calls", "function", "arguments", "name", "id", "messages",
+             "type", "data", "kwargs", "lc", "output", "input", "call_id", "text",
              "tool_call_id", "function_call", "info", "task", "text"]
         ),
         inner,
@@ -253,11 +280,12 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_any_json_gives_a_run_or_an_input_error(value: Any) -> None:
-    try:
-        run = read(value)
-    except InputError:
-        return
-    assert run.trajectory.question.text
+    for form in (AUTO, *FORMS):
+        try:
+            found = read_record(value, form=form, model="m", fallback_id="x")
+        except InputError:
+            continue
+        assert all(run.trajectory.question.text for run in found.runs)
 
 
 @given(st.data())
@@ -280,8 +308,7 @@ def test_nothing_of_what_should_have_happened_comes_in(shared_data: Path) -> Non
                 "messages": record["messages"],
                 "task_id": record["info"]["task"]["task_id"],
             }
-            ours = read_run(record, "m", "x").trajectory
-            theirs = read_run(stripped, "m", "x").trajectory
+            ours, theirs = read(record).trajectory, read(stripped).trajectory
             assert ours.steps == theirs.steps
             assert ours.outcome == theirs.outcome
 
@@ -291,12 +318,15 @@ def test_real_logs_are_read_whole(shared_data: Path) -> None:
     outcomes = {}
     for name in ("gpt-4o-mini", "gemini-2.5-flash"):
         records = read_records(folder / f"{name}.json.gz")
-        runs = [read_run(record, name, str(at)) for at, record in enumerate(records)]
+        runs = [read(record) for record in records]
         outcomes[name] = Counter(run.trajectory.outcome.kind for run in runs)
         for record, run in zip(records, runs, strict=True):
             calls = sum(len(item.get("tool_calls") or ()) for item in record["messages"])
-            delivered = run.trajectory.outcome.kind != "cap"
-            assert len(run.trajectory.steps) == calls + delivered
+            last = run.trajectory.steps[-1]
+            beside = last.action == "final_null" or (
+                last.action == "final_sql" and last.sql == _newest_sql(run.trajectory)
+            )
+            assert len(run.trajectory.steps) == calls + beside
             for step in run.trajectory.steps:
                 if step.observation.kind == "rows":
                     assert step.observation.rows is not None
@@ -306,6 +336,12 @@ def test_real_logs_are_read_whole(shared_data: Path) -> None:
                 assert run.trajectory.outcome.final_sql == rewarded["pred_sql"].strip()
     assert outcomes["gpt-4o-mini"] == {"answered": 35, "abstained": 2, "cap": 3}
     assert outcomes["gemini-2.5-flash"] == {"answered": 38, "cap": 2}
+
+
+def _newest_sql(run: Trajectory) -> str | None:
+    """The newest query before the last step, where that step states it again."""
+    ran = [step.sql for step in run.steps[:-1] if step.observation.kind in ("rows", "empty")]
+    return ran[-1] if ran and run.steps[-2].sql != run.steps[-1].sql else None
 
 
 def test_gold_is_found_for_the_questions_file_only() -> None:

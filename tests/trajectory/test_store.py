@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,30 +136,69 @@ def test_real_recordings_read_plain_gzip_and_as_a_store(shared_data: Path, tmp_p
 # --- crashes ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stride", [23, pytest.param(1, marks=pytest.mark.slow)])
-def test_cut_at_any_byte_no_whole_record_is_lost_and_the_store_goes_on(
-    tmp_path: Path, stride: int
-) -> None:
+CUTS = pytest.mark.parametrize("stride", [23, pytest.param(1, marks=pytest.mark.slow)])
+
+
+def small_runs(count: int) -> list[Trajectory]:
     step = make_step(action="final_sql", thought=None)
-    runs = [make_trajectory(f"q{number}", "n?", steps=[step]) for number in range(3)]
-    folder = tmp_path / "store"
-    write(folder, *runs[:2])
-    file = folder / "trajectories.jsonl"
-    data = file.read_bytes()
+    return [make_trajectory(f"q{number}", "n?", steps=[step]) for number in range(count)]
+
+
+def cuts(data: bytes, stride: int) -> Iterator[tuple[int, list[str], bool]]:
+    """Yield places to cut at, which runs are whole before them, and whether a line is torn."""
     ends = [position for position, byte in enumerate(data) if byte == ord("\n")]
     for cut in range(len(data) + 1):
-        if cut % stride and min(abs(cut - end) for end in (0, *ends)) > 3:
-            continue
+        if cut % stride == 0 or min(abs(cut - end) for end in (0, *ends)) <= 3:
+            # A record that lacks its newline only is whole.
+            whole = [f"q{number}" for number, end in enumerate(ends) if cut >= end]
+            yield cut, whole, cut not in (0, *ends, *(end + 1 for end in ends))
+
+
+@CUTS
+@pytest.mark.parametrize("of_older_version", [False, True])
+def test_a_writer_that_dies_at_any_byte_loses_no_whole_record_and_the_store_goes_on(
+    tmp_path: Path, stride: int, of_older_version: bool
+) -> None:
+    runs = small_runs(3)
+    folder = tmp_path / "store"
+    file, count = folder / "trajectories.jsonl", folder / "trajectories.jsonl.count"
+    counts = []
+    for number in range(3):
+        write(folder, *runs[:number][-1:])
+        counts.append(count.read_bytes())
+    data = b"".join(map(encode, runs[:2])) if of_older_version else file.read_bytes()
+    for cut, whole, torn in cuts(data, stride):
         file.write_bytes(data[:cut])
-        # A record that lacks its newline only is whole.
-        whole = [f"q{number}" for number, end in enumerate(ends) if cut >= end]
+        if of_older_version:
+            count.unlink()
+        else:
+            count.write_bytes(counts[data[:cut].count(b"\n")])  # only what was acknowledged
         assert ids(folder) == whole
         with TrajectoryStore.open(folder) as store:
             assert store.ids == set(whole)
-            torn = cut not in (0, *ends, *(end + 1 for end in ends))
             assert (store.set_aside > 0) == torn
             store.append(runs[2])
         assert ids(folder) == [*whole, "q2"]
+
+
+@CUTS
+def test_a_store_cut_anywhere_says_how_many_runs_are_missing_and_stays_as_it_is(
+    tmp_path: Path, stride: int
+) -> None:
+    folder = tmp_path / "store"
+    write(folder, *small_runs(3))
+    file = folder / "trajectories.jsonl"
+    data = file.read_bytes()
+    for cut, whole, _ in cuts(data, stride):
+        if len(whole) == 3:
+            continue
+        file.write_bytes(data[:cut])
+        lost = 3 - len(whole)
+        told = "1 line is missing" if lost == 1 else f"{lost} lines are missing"
+        for read in (lambda: ids(folder), lambda: TrajectoryStore.open(folder)):
+            with pytest.raises(StoreError, match=rf"trajectories\.jsonl: cut short, {told}"):
+                read()
+        assert file.read_bytes() == data[:cut]
 
 
 def test_a_torn_line_is_set_aside_and_not_thrown_away(tmp_path: Path) -> None:

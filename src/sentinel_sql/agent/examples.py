@@ -6,7 +6,7 @@ the database is read for them.
 
 from __future__ import annotations
 
-from sentinel_sql.schema import Schema
+from sentinel_sql.schema import Schema, written
 
 _TELLING_NAMES = ("title", "label", "name", "drug", "description", "type", "category")
 _TEXT_TYPES = ("char", "text", "string", "clob")
@@ -25,7 +25,7 @@ def _look_first(schema: Schema) -> str | None:
     place = _text_column(schema)
     if place is None:
         return None
-    table, column = place
+    table, column = map(written, place)
     return f"""\
 QUESTION: How many rows of {table} have the {column} sample b?
 THOUGHT: The stored spelling is unknown; look first.
@@ -41,17 +41,18 @@ def _join(schema: Schema) -> str | None:
     for key in schema.foreign_keys:
         if place is None or place[0] != key.to_table or key.table == key.to_table:
             continue
-        table, column = place
-        if column in schema.tables.get(key.table, {}):
+        if place[1] in schema.tables.get(key.table, {}):
             continue
+        table, column = map(written, place)
+        other, by, to = map(written, (key.table, key.column, key.to_column))
         return f"""\
-QUESTION: How many rows of {key.table} belong to the {column} sample b, new?
-THOUGHT: Count the rows of {key.table}.
-FINAL_SQL: SELECT COUNT(*) FROM {key.table} WHERE {column} = 'sample b, new'
+QUESTION: How many rows of {other} belong to the {column} sample b, new?
+THOUGHT: Count the rows of {other}.
+FINAL_SQL: SELECT COUNT(*) FROM {other} WHERE {column} = 'sample b, new'
 RESULT: ERROR: no such column: {column}
-THOUGHT: {column} is in {table}; {key.table} refers to it by {key.column}.
-FINAL_SQL: SELECT COUNT(*) FROM {key.table} WHERE {key.column} IN \
-(SELECT {key.to_column} FROM {table} WHERE {column} = 'sample b, new')"""  # noqa: S608
+THOUGHT: {column} is in {table}; {other} refers to it by {by}.
+FINAL_SQL: SELECT COUNT(*) FROM {other} WHERE {by} IN \
+(SELECT {to} FROM {table} WHERE {column} = 'sample b, new')"""  # noqa: S608
     return None
 
 
@@ -66,7 +67,7 @@ def _this_year(schema: Schema, clock: str) -> str | None:
         return None
     # Of things that happen often, such as admittime, rather than a date of birth.
     telling = (place for place in times if any(word in place[1] for word in _TIME_TYPES))
-    table, column = next(telling, times[0])
+    table, column = map(written, next(telling, times[0]))
     return f"""\
 QUESTION: When was the first {column} in {table} this year?
 THOUGHT: This year is {clock[:4]}, by the database's time.

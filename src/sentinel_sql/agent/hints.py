@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sentinel_sql.schema import Schema
+from sentinel_sql.schema import Schema, folded, written
 from sentinel_sql.trajectory.record import Observation
 
 _NO_COLUMN = re.compile(r"no such column: (?:\w+\.)?(\w+)")
@@ -37,12 +37,16 @@ def hint(observation: Observation, *, repeated: bool, schema: Schema) -> str | N
 def _after_error(error: str, schema: Schema, *, repeated: bool) -> str:
     column, table = _NO_COLUMN.search(error), _NO_TABLE.search(error)
     if column is not None:
-        name = column.group(1).lower()
+        name = folded(column.group(1))
         holders = [table for table, columns in schema.tables.items() if name in columns]
-        where = f"{name} is a column of {', '.join(holders)}" if holders else f"nothing has {name}"
+        where = (
+            f"{name} is a column of {', '.join(map(written, holders))}"
+            if holders
+            else f"nothing has {name}"
+        )
         return f"Change the query: {where}."
     if table is not None:
-        return f"Change the query: the tables are {', '.join(schema.tables)}."
+        return f"Change the query: the tables are {', '.join(map(written, schema.tables))}."
     if repeated:
         return "The same query fails again: change it."
     return "Change the query: use the tables and columns listed above, no others."

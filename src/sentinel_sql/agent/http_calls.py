@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic_core import from_json
 
+from sentinel_sql.address import shown_address
 from sentinel_sql.errors import EndpointError
 
 CONNECT_SECONDS = 10.0
@@ -108,7 +109,7 @@ class HttpCalls:
 
     def __init__(self, base_url: str, headers: Mapping[str, str]) -> None:
         address = _address(base_url)
-        self.url = shown_url(base_url)
+        self.url = shown_address(base_url)
         self._prefix = address.path.rstrip("/")
         # Parsing an address costs as much as the rest of a call in httpx.
         self._url = lru_cache(
@@ -200,22 +201,12 @@ class _QueryFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
             record.args = tuple(
-                shown_url(str(part))
+                shown_address(str(part))
                 if isinstance(part, httpx.URL) and part.host == self._host
                 else part
                 for part in record.args
             )
         return True
-
-
-def shown_url(base_url: str) -> str:
-    """Return an address as it may be shown: without user, password, query and fragment."""
-    text = re.split(r"[?#]", base_url, maxsplit=1)[0]
-    scheme, slashes, rest = text.rpartition("://")
-    host, slash, path = rest.partition("/")
-    if "@" in path:  # a password that holds a slash
-        host, slash, path = rest.rpartition("@")[2].partition("/")
-    return f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _fault(error: Exception) -> str:
@@ -243,7 +234,7 @@ def _address(base_url: str) -> httpx.URL:
         usable = False
     if not usable:
         raise EndpointError(
-            f"{shown_url(base_url)!r} is no base URL; give one such as http://127.0.0.1:8000/v1",
+            f"{shown_address(base_url)!r} is no base URL; give one such as http://127.0.0.1:8000/v1",
             for_every_call=True,
         )
     return address

@@ -15,7 +15,7 @@ from typing import Literal
 
 from sentinel_sql.agent.examples import worked_examples
 from sentinel_sql.agent.model import Message
-from sentinel_sql.schema import Schema
+from sentinel_sql.schema import Schema, written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,12 +130,19 @@ class Prompt:
 
 
 def describe(schema: Schema) -> str:
-    """Return the schema tersely: `table(column, …)` a line, then `table.column -> table.column`."""
-    lines = [f"{table}({', '.join(columns)})" for table, columns in schema.tables.items()]
+    """Return the schema tersely: `table(column, …)` a line, then `table.column -> table.column`.
+
+    A name that needs quotes has them.
+    """
+    lines = [
+        f"{written(table)}({', '.join(map(written, columns))})"
+        for table, columns in schema.tables.items()
+    ]
     if schema.foreign_keys:
         lines.append("Joins:")
         lines += [
-            f"{key.table}.{key.column} -> {key.to_table}.{key.to_column}"
+            f"{written(key.table)}.{written(key.column)} -> "
+            f"{written(key.to_table)}.{written(key.to_column)}"
             for key in schema.foreign_keys
         ]
     return "\n".join(lines)

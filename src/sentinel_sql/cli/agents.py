@@ -18,7 +18,7 @@ PromptName = Annotated[str, typer.Option("--prompt", metavar="NAME", help="guide
 Notes = Annotated[
     Path | None,
     typer.Option(
-        "--notes", metavar="FILE", help="What the agent is told of this database, as text."
+        "--notes", metavar="FILE", help="Facts about this database for the agent, as text."
     ),
 ]
 Examples = Annotated[

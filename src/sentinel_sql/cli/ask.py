@@ -27,6 +27,13 @@ from sentinel_sql.cli.agents import (
     react_agent,
 )
 from sentinel_sql.cli.demo import FOLDER
+from sentinel_sql.cli.options import (
+    MemoryMegabytes,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, say, terminal
 from sentinel_sql.cli.settings import named
 
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sentinel_sql.agent.react import ReactAgent
+    from sentinel_sql.database.executor import Limits
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.decision.guard import Guard
     from sentinel_sql.pipeline.demo import DemoFolder
@@ -92,7 +100,7 @@ def ask(
         OnUnavailable, typer.Option(help="What to do where the monitor can't judge.")
     ] = OnUnavailable.withhold,
     folder: Annotated[
-        Path, typer.Option(metavar="DIR", help="Of `sentinel demo`; made if need be.")
+        Path, typer.Option(metavar="DIR", help="Folder of `sentinel demo`; made if needed.")
     ] = FOLDER,
     prompt: PromptName = "guided",
     notes: Notes = None,
@@ -108,6 +116,10 @@ def ask(
             metavar="TIME", help="The database's own current time.  [that of the monitor's runs]"
         ),
     ] = None,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Ask one question, guarded: the answer is shown only if the monitor lets it pass.
@@ -139,7 +151,15 @@ def ask(
         say(NO_ENDPOINT)
         raise typer.Exit(EndpointError.exit_code)
     with (
-        _place(database, monitor, folder=folder, clock=clock) as place,
+        _place(
+            database,
+            monitor,
+            folder=folder,
+            clock=clock,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as place,
         react_agent(
             place.database,
             base_url=base_url,
@@ -168,7 +188,7 @@ def ask(
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where a question is asked, and what an agent is told of it unless the user says otherwise."""
+    """Where a question is asked, and the agent's notes and examples by default."""
 
     database: SqliteDatabase
     file: Path
@@ -179,7 +199,12 @@ class _Place:
 
 @contextmanager
 def _place(
-    database: Path | None, monitor: Path | None, *, folder: Path, clock: str | None
+    database: Path | None,
+    monitor: Path | None,
+    *,
+    folder: Path,
+    clock: str | None,
+    limits: Limits,
 ) -> Iterator[_Place]:
     from sentinel_sql.database.clock import KNOWN_CLOCKS
     from sentinel_sql.database.sqlite import SqliteDatabase
@@ -192,7 +217,7 @@ def _place(
             clock = load(monitor).estimators.clock  # the time at which its runs were made
             if database.stem.lower() not in KNOWN_CLOCKS:
                 say(f"sentinel: now is {clock} for this database, as it was for the monitor's runs")
-        with SqliteDatabase.open(database, clock=clock) as opened:
+        with SqliteDatabase.open(database, clock=clock, limits=limits) as opened:
             yield _Place(database=opened, file=database, monitor=monitor)
         return
     if monitor is None:
@@ -202,7 +227,7 @@ def _place(
         hospital = HospitalFolder.at(folder)
         if not hospital.database.is_file():
             HospitalFolder.write(folder)
-    with SqliteDatabase.open(hospital.database, clock=clock) as opened:
+    with SqliteDatabase.open(hospital.database, clock=clock, limits=limits) as opened:
         yield _Place(
             database=opened,
             file=hospital.database,

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sentinel_sql.cli.kept_tables import check_place, keep
-from sentinel_sql.cli.options import DatabasePath, LabelsFile, PoolsFile, QuestionFiles, Store
+from sentinel_sql.cli.options import (
+    DatabasePath,
+    LabelsFile,
+    MemoryMegabytes,
+    PoolsFile,
+    QuestionFiles,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    Store,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
 
 if TYPE_CHECKING:
@@ -18,7 +29,7 @@ if TYPE_CHECKING:
     from sentinel_sql.evaluation_store.sources import Source
 
 app = typer.Typer(
-    help="Hold judges to people and to one another.",
+    help="Compare judges with people and with each other.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -45,6 +56,10 @@ def export(
         str | None,
         typer.Option(metavar="TIME", help="The database's own current time.  [that of the labels]"),
     ] = None,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Write a blinded sample of judged answers, one CSV a rater.
@@ -61,7 +76,13 @@ def export(
     header, labelled = read_labels(labels)
     asked = read_questions(questions)
     with (
-        SqliteDatabase.open(database, clock=clock or header.clock) as opened,
+        SqliteDatabase.open(
+            database,
+            clock=clock or header.clock,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as opened,
         progress("cases") as advance,
     ):
         made = export_audit(
@@ -105,11 +126,11 @@ def score(
     out: TablesOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how raters agree, how often the judge is right, and which way it errs."""
+    """Count how often raters agree, how often the judge is right, and how it errs."""
     from sentinel_sql.evaluation.studies.judge_audit import judge_audit, raters_agreement
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.audit import KEY, read_key, read_sheet
-    from sentinel_sql.report.terminal.audit import judge_audit_table, raters_table
+    from sentinel_sql.report.terminal.audit import TABLES
 
     source = Source.of("sentinel audit score")
     check_place(out, source)
@@ -142,8 +163,8 @@ def score(
         as_json=as_json,
         tables=lambda: [
             facts("Audit", told),
-            judge_audit_table(exhibits["judge_audit"].to_json()),
-            *([raters_table(exhibits["raters"].to_json())] if len(returned) > 1 else []),
+            TABLES["judge_audit"].show(exhibits["judge_audit"].to_json()),
+            *([TABLES["raters"].show(exhibits["raters"].to_json())] if len(returned) > 1 else []),
         ],
     )
 
@@ -170,7 +191,7 @@ def disagreement(
     )
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
-    from sentinel_sql.report.terminal.audit import disagreement_table, reasons_table
+    from sentinel_sql.report.terminal.audit import TABLES
 
     source = Source.of("sentinel audit disagreement", labels=labels)
     check_place(out, source)
@@ -186,10 +207,7 @@ def disagreement(
     emit(
         {"judges": list(judges), "notes": [note] if note else [], **_kept(out, exhibits, source)},
         as_json=as_json,
-        tables=lambda: [
-            disagreement_table(exhibits["disagreement"].to_json()),
-            reasons_table(exhibits["disagreement_reasons"].to_json()),
-        ],
+        tables=lambda: [TABLES[name].show(exhibit.to_json()) for name, exhibit in exhibits.items()],
     )
 
 
@@ -215,9 +233,9 @@ def leakage(
     out: TablesOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """See whether anything is given away: plain readers, shuffled labels, copies across splits.
+    """Look for leakage: plain readers, shuffled labels, copies across splits.
 
-    Ranks runs of the train and calibration pools; of held-out runs only hashes are compared.
+    Ranks runs of the train and calibration pools. Of held-out runs it compares hashes only.
     Fails with code 6 where a control on shuffled labels beats chance, or where a transcript
     stands on two sides of a split.
     """

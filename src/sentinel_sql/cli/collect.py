@@ -24,7 +24,15 @@ from sentinel_sql.cli.agents import (
     prober_of,
     react_agent,
 )
-from sentinel_sql.cli.options import DatabasePath, QuestionFiles
+from sentinel_sql.cli.options import (
+    DatabasePath,
+    MemoryMegabytes,
+    QuestionFiles,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, say, terminal
 
 if TYPE_CHECKING:
@@ -52,7 +60,7 @@ def collect(
     ],
     workers: Annotated[int, typer.Option(min=1, help="Runs under way at once.")] = 4,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most so many new runs this time.")
+        int | None, typer.Option(min=1, help="At most this many new runs this time.")
     ] = None,
     prompt: PromptName = "guided",
     notes: Notes = None,
@@ -75,10 +83,13 @@ def collect(
         bool,
         typer.Option(
             "--probes",
-            help="Also record what a few small counts tell of each query; the agent never sees "
-            "them.",
+            help="Also record a few small counts beside each query; the agent never sees them.",
         ),
     ] = False,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Run the agent over questions and record every run; resumes where it stopped.
@@ -97,7 +108,13 @@ def collect(
     if clock is None and kept is not None:
         clock = kept.clock  # the machine's has gone on since
     with (
-        SqliteDatabase.open(database, clock=clock) as opened,
+        SqliteDatabase.open(
+            database,
+            clock=clock,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as opened,
         react_agent(
             opened,
             base_url=base_url,

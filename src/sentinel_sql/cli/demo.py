@@ -34,7 +34,7 @@ ENDINGS = {
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where all that is made is kept.")
+        Path, typer.Argument(metavar="DIR", help="Folder for all that is made.")
     ] = FOLDER,
     runs: Annotated[
         Path | None,
@@ -49,7 +49,7 @@ def demo(
 ) -> None:
     """Build the hospital, fit a monitor on recorded runs, evaluate it, and watch three of them.
 
-    The agent's runs were recorded; everything else happens now, on this machine, offline.
+    The agent's runs are recorded; everything else happens now, on this machine, offline.
     """
     from sentinel_sql.hospital.recordings import DEFAULT, confidences, provenance, recording
     from sentinel_sql.pipeline.demo import build, evaluated, without_answer
@@ -97,7 +97,7 @@ def _exhibits(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield headline(shown)
     for name in FIRST:
         yield Text()
-        yield TABLES[name](shown["exhibits"][name])
+        yield TABLES[name].show(shown["exhibits"][name])
     rest = [name for name in TABLES if name not in FIRST]
     yield Text(f"\nMore tables, by the first command below:\n{', '.join(rest)}.\n")
 

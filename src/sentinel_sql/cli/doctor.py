@@ -135,7 +135,10 @@ def _database(path: Path, clock: str | None) -> Finding:
 
     try:
         with SqliteDatabase.open(path, clock=clock) as opened:
-            detail = f"{len(opened.schema.tables)} tables, clock {opened.clock}"
+            detail = (
+                f"{len(opened.schema.tables)} tables, clock {opened.clock}; a query's memory is "
+                f"held to {opened.limits.memory / 1e6:,.0f} MB by {opened.memory_held_by}"
+            )
     except SentinelError as error:
         return Finding(name="database", standing="broken", detail=str(error))
     return Finding(name="database", standing="ok", detail=detail)
@@ -162,15 +165,16 @@ def _endpoint(base_url: str) -> Finding:
 
 
 def _table(findings: list[Finding]) -> RenderableType:
-    from rich.table import Table
     from rich.text import Text
 
+    from sentinel_sql.report.terminal.table import Layout, column, value
+
     styles = {"ok": "green", "absent": "dim", "broken": "red"}
-    table = Table(box=None, pad_edge=False)
-    table.add_column("what", no_wrap=True)
-    table.add_column("is")
-    table.add_column("detail", overflow="fold")
-    for finding in findings:
-        mark = Text(finding.standing, style=styles[finding.standing])
-        table.add_row(finding.name, mark, finding.detail)
-    return table
+    layout = Layout(
+        columns=(
+            column("what", value("name")),
+            column("is", lambda row: Text(row["standing"], styles[row["standing"]]), words=True),
+            column("detail", value("detail"), words=True, fold=True),
+        )
+    )
+    return layout.show({"rows": [asdict(finding) for finding in findings]})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.kept_tables import keep, say_gone
+from sentinel_sql.cli.kept_tables import say_gone
 from sentinel_sql.cli.options import LabelsFile, MonitorFolder, PoolsFile, Store
 from sentinel_sql.cli.output import AsJson, emit, progress
 from sentinel_sql.errors import InputError, SentinelError
@@ -71,7 +71,7 @@ def evaluate(
     confidences: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="With --rivals: what `sentinel rivals collect` was told, too."
+            metavar="DIR", help="With --rivals: also the folder of `sentinel rivals collect`."
         ),
     ] = None,
     seeds: Annotated[
@@ -105,13 +105,12 @@ def evaluate(
 ) -> None:
     """Replay every system over the held-out pool, and print the exhibits."""
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
-    from sentinel_sql.evaluation.options import Options, Prices
     from sentinel_sql.evaluation_store.folder import check_place, save
     from sentinel_sql.evaluation_store.sources import EVALUATE, Source
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.pipeline.evaluate import evaluate as evaluate_monitor
-    from sentinel_sql.pipeline.run_views import keep_sample
+    from sentinel_sql.pipeline.run_views import sample
     from sentinel_sql.pipeline.vary_seed import seed_exhibits
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.rivals.confidences import read_confidences
@@ -137,22 +136,17 @@ def evaluate(
             labelled,
             stakes=tuple(stakes or STAKES_OF_RECORD),
             pool=pool.value,
-            options=Options(
-                exact_bar=exact_bar,
-                strict=strict,
-                question_only=question_only,
-                reweight=reweight,
-                prices=None if prices is None else Prices(prompt=prices[0], completion=prices[1]),
-            ),
+            exact_bar=exact_bar,
+            strict=strict,
+            question_only=question_only,
+            reweight=reweight,
+            prices=prices,
             schema=header.schema,
             header=header,
             bundle=monitor,
             workers=workers or os.cpu_count() or 1,
             on_progress=advance,
         )
-    if out is not None:
-        # the pool is spent: whatever fails from here on takes no figure away
-        say_gone(out, save(made, out, source=source))
     listed: dict[str, Exhibit[Any]] = {}  # too long for the document
     failed: list[SentinelError | KeyboardInterrupt] = []
     if rivals:
@@ -182,12 +176,13 @@ def evaluate(
             )
             made = replace(made, exhibits={**made.exhibits, **varied})
     if out is not None:
-        with _put_off(failed):
-            if rivals or seeds is not None:
-                save(made, out, source=source)
-            keep(out, listed, source)
-            if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
-                keep_sample(out, made, load(monitor), read_trajectories(store), labelled)
+        if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
+            with _put_off(failed):
+                views = sample(made, load(monitor), read_trajectories(store), labelled)
+                made = replace(made, views=tuple(views))
+        # Last, so that the folder is of one piece; the pool is spent, and no failure takes a
+        # figure away.
+        say_gone(out, save(made, out, source=source, further=listed))
     document = made.to_json()
     emit(document, as_json=as_json, tables=lambda: _shown(document))
     if failed:

@@ -22,9 +22,9 @@ def hospital(
     size: Annotated[int, typer.Option(help="How many questions; a fifth has no answer.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """Build the synthetic hospital, questions over it, and what an agent is told of them.
+    """Build the synthetic hospital, questions over it, and notes and examples for an agent.
 
-    Same numbers, same bytes. No figure drawn from it says anything about medicine.
+    The same numbers give the same bytes. No figure drawn from it says anything about medicine.
     """
     from rich.text import Text
 

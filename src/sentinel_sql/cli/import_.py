@@ -10,7 +10,7 @@ import typer
 
 from sentinel_sql.cli.output import AsJson, emit, facts, progress, write_lines
 
-EXAMPLE = "Example: sentinel import logs/*.json.gz --format openai-messages --store runs/theirs"
+EXAMPLE = "Example: sentinel import logs/*.json.gz --store runs/theirs"
 
 
 def import_(
@@ -19,8 +19,14 @@ def import_(
         Path, typer.Option(metavar="DIR", help="Made if absent; runs already there are skipped.")
     ],
     format_: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="openai-messages.")
-    ] = "openai-messages",
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="openai-messages, openai-responses, anthropic, langchain, react, or auto: the one "
+            "that a record can only be of.",
+        ),
+    ] = "auto",
     questions_out: Annotated[
         Path | None,
         typer.Option(
@@ -34,13 +40,33 @@ def import_(
             help="Whose runs these are, where the logs don't say.  [the file's name]",
         ),
     ] = None,
+    sql_tool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:ARGUMENT]",
+            help="A tool that runs SQL, and the argument that holds it; may be given again.  "
+            "[common names, and tools that are given SQL]",
+        ),
+    ] = None,
+    final_tool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A tool that ends a run, beside final_answer, submit_answer and the like; may be "
+            "given again.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take in the logs of an agent that Sentinel never ran, as a store like any other."""
+    """Import the logs of an agent that Sentinel never ran into a store."""
     from sentinel_sql.pipeline.import_runs import import_runs, questions_in
+    from sentinel_sql.trajectory.formats.tools import tools
 
+    known = tools(sql=tuple(sql_tool or ()), final=tuple(final_tool or ()))
     with progress("runs") as advance:
-        summary = import_runs(files, store=store, format=format_, model=model, on_progress=advance)
+        summary = import_runs(
+            files, store=store, format=format_, model=model, tools=known, on_progress=advance
+        )
     document: dict[str, object] = {**asdict(summary), "store": str(summary.store)}
     if questions_out is not None:
         found = questions_in(files, format=format_)

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.options import DatabasePath, QuestionFiles, Store
+from sentinel_sql.cli.options import (
+    DatabasePath,
+    MemoryMegabytes,
+    QuestionFiles,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    Store,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, progress, say
 
 if TYPE_CHECKING:
@@ -89,6 +98,10 @@ def label(
     yes: Annotated[
         bool, typer.Option("--yes", help="llm: start without asking, as scripts must.")
     ] = False,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Say of every recorded run whether its answer was correct, by running gold and answer.
@@ -122,7 +135,16 @@ def label(
     clocks = {run.question.clock for run in runs} - {None}
     if clock is None and len(clocks) == 1:
         clock = clocks.pop()  # an answer is judged at the time at which it was given
-    with SqliteDatabase.open(database, clock=clock) as opened, progress("runs") as advance:
+    with (
+        SqliteDatabase.open(
+            database,
+            clock=clock,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as opened,
+        progress("runs") as advance,
+    ):
         check_database(opened, store, runs)
         mode = mode_of(asked, opened.name) if mode is None else mode
         if endpoint is not None:
@@ -165,7 +187,7 @@ def _by_model(
     yes: bool,
 ) -> tuple[Labelling, dict[str, Any]]:
     """Show the cost, ask, and let the model judge; return the labels and their counts."""
-    from sentinel_sql.agent.http_calls import shown_url
+    from sentinel_sql.address import shown_address
     from sentinel_sql.agent.openai import OpenAIModel
     from sentinel_sql.labels.verdicts import VerdictLog
     from sentinel_sql.pipeline.llm_label import LONGEST_REPLY, estimate, label_by_model
@@ -174,7 +196,7 @@ def _by_model(
         pending = prepared.pending(log, model)
         cost = estimate(pending, price=price)
         if pending:
-            say(_cost_line(cost, len(prepared.cases), shown_url(base_url), model, rows))
+            say(_cost_line(cost, len(prepared.cases), shown_address(base_url), model, rows))
             _confirm(yes)
         with (
             OpenAIModel(

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from sentinel_sql.address import without_secrets
 from sentinel_sql.cli import (
     ask,
     audit,
@@ -52,7 +53,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(questions.app, name="questions", short_help="Check questions, split into pools.")
-app.add_typer(audit.app, name="audit", short_help="Hold judges to people and to one another.")
+app.add_typer(audit.app, name="audit", short_help="Compare judges with people and with each other.")
 app.add_typer(heads.app, name="heads", short_help="Compare kinds of head.")
 app.add_typer(rivals.app, name="rivals", short_help="Ask the agent's own model how sure it is.")
 for name, verb, example, short in (
@@ -60,7 +61,7 @@ for name, verb, example, short in (
     ("ask", ask.ask, ask.EXAMPLE, "Ask one question, guarded."),
     ("hospital", hospital.hospital, hospital.EXAMPLE, "Build a synthetic hospital to ask."),
     ("collect", collect.collect, collect.EXAMPLE, "Run the agent and record every run."),
-    ("import", import_.import_, import_.EXAMPLE, "Take in another agent's logs."),
+    ("import", import_.import_, import_.EXAMPLE, "Import another agent's logs."),
     ("probe", probe.probe, probe.EXAMPLE, "Add probes of the database to recorded runs."),
     ("label", label.label, label.EXAMPLE, "Say which answers were correct."),
     ("fit", fit.fit, fit.EXAMPLE, "Make a frozen monitor of labelled runs."),
@@ -171,6 +172,6 @@ def _reader_left() -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    one_line = shown(" ".join(message.split()))
+    one_line = without_secrets(shown(" ".join(message.split())))
     sys.stderr.write(f"sentinel: {one_line}\n")
     return code

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
+from sentinel_sql.address import without_secrets
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -105,7 +107,7 @@ def _told(value: object) -> str:
 
 def say(text: str) -> None:
     """Tell people something beside the outcome, on stderr."""
-    sys.stderr.write(shown(text) + "\n")
+    sys.stderr.write(without_secrets(shown(text)) + "\n")
 
 
 def fail_if_all_failed(what: str, *, done: int, failed: Mapping[str, int]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sentinel_sql.cli.options import DatabasePath
+from sentinel_sql.cli.options import MB, DatabasePath, MemoryMegabytes, Seconds
 from sentinel_sql.cli.options import Store as Source
 from sentinel_sql.cli.output import AsJson, emit, facts, progress
 
@@ -26,6 +26,8 @@ def probe(
         str | None,
         typer.Option(metavar="TIME", help="The database's own current time.  [that of the runs]"),
     ] = None,
+    seconds: Seconds = 0.5,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Add probes of the database to recorded runs, in a new store; the old one stays as it is.
@@ -42,7 +44,11 @@ def probe(
         clocks = {str(at) for run in read_trajectories(source) if (at := run.question.clock)}
         clock = min(clocks, default=None)  # of several, another is refused by name
     with (
-        SqliteDatabase.open(database, clock=clock, limits=PROBE_LIMITS) as opened,
+        SqliteDatabase.open(
+            database,
+            clock=clock,
+            limits=replace(PROBE_LIMITS, seconds=seconds, memory=memory_mb * MB),
+        ) as opened,
         progress("runs") as advance,
     ):
         made = probe_store(source, Prober(opened), store=store, on_progress=advance)

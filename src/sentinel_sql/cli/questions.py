@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.options import Clock, DatabasePath, Mode
+from sentinel_sql.cli.options import (
+    Clock,
+    DatabasePath,
+    MemoryMegabytes,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, facts, progress
 
 if TYPE_CHECKING:
@@ -37,8 +45,18 @@ QuestionFiles = Annotated[
 def check(
     questions: QuestionFiles,
     database: DatabasePath,
-    mode: Mode = "ehrsql-2024",
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            help="How two answers are compared: ehrsql-2024, ehrsql-v1 or sentinel-1.  [the data "
+            "set's own for EHRSQL over mimic_iv, mimic_iii and eicu, else sentinel-1]"
+        ),
+    ] = None,
     clock: Clock = None,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Run every gold query and compare its answer with the one that the data set ships."""
@@ -47,7 +65,16 @@ def check(
     from sentinel_sql.questions.read import read_questions
 
     asked = read_questions(questions)
-    with SqliteDatabase.open(database, clock=clock) as opened, progress("gold queries") as advance:
+    with (
+        SqliteDatabase.open(
+            database,
+            clock=clock,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as opened,
+        progress("gold queries") as advance,
+    ):
         report = check_questions(asked, opened, mode, on_progress=advance)
     document = report.to_json()
     emit(document, as_json=as_json, tables=lambda: _checked(document))
@@ -56,9 +83,13 @@ def check(
 def _checked(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from rich.text import Text
 
+    yield Text(document["summary"], style="bold")
     ids = ("mismatched_ids", "empty_gold_ids")
-    told: dict[str, object] = {name: it for name, it in document.items() if name != "error_ids"}
-    yield facts("Questions", told | {name: document[name] or None for name in ids})
+    apart = ("summary", "error_ids", "undetermined_ids")
+    counts: dict[str, object] = {name: it for name, it in document.items() if name not in apart}
+    yield facts("Questions", counts | {name: document[name] or None for name in ids})
+    for name, message in document["undetermined_ids"].items():
+        yield Text(f"question {name}: {message}", style="yellow", overflow="fold")
     for name, message in document["error_ids"].items():
         yield Text(f"question {name}: {message}", style="red", overflow="fold")
 

@@ -25,7 +25,16 @@ from sentinel_sql.cli.agents import (
     react_agent,
 )
 from sentinel_sql.cli.evaluate import Pool
-from sentinel_sql.cli.options import DatabasePath, Mode, Store
+from sentinel_sql.cli.options import (
+    DatabasePath,
+    MemoryMegabytes,
+    Mode,
+    ResultMegabytes,
+    ResultRows,
+    Seconds,
+    Store,
+    limits_of,
+)
 from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, progress, say
 
 if TYPE_CHECKING:
@@ -89,9 +98,9 @@ def collect(
         list[Pool] | None, typer.Option(help="With --pools: other pools; repeat for more.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most so many answers this time.")
+        int | None, typer.Option(min=1, help="At most this many answers this time.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it costs.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it costs.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Answers asked about at once.")] = 1,
     prompt: PromptName = "guided",
     notes: Notes = None,
@@ -101,6 +110,10 @@ def collect(
     timeout: Timeout = 120.0,
     retries: Retries = 4,
     commit_on_error: CommitOnError = False,
+    seconds: Seconds = 30.0,
+    result_rows: ResultRows = 10_000,
+    result_mb: ResultMegabytes = 64,
+    memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Ask the agent's model about its recorded answers: P(True), in words, and by sampling again.
@@ -118,7 +131,13 @@ def collect(
     chosen = [name for name in METHODS if name in wanted]
     runs = _runs(store, pools, [each.value for each in pool or ()])
     with (
-        SqliteDatabase.open(database, clock=runs[0].question.clock if runs else None) as opened,
+        SqliteDatabase.open(
+            database,
+            clock=runs[0].question.clock if runs else None,
+            limits=limits_of(
+                seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
+            ),
+        ) as opened,
         react_agent(
             opened,
             base_url=base_url,

@@ -14,6 +14,7 @@ from sentinel_sql.cli.output import AsJson, emit
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
     from sentinel_sql.decision.policy import Policy
     from sentinel_sql.monitor.session import Monitor
@@ -93,21 +94,27 @@ def _list(store: Path, *, as_json: bool) -> None:
 
 
 def _runs_table(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
+    from sentinel_sql.report.terminal.table import Layout, column, value
 
     # Ids are there to be copied: the question gives way to them, and beyond 50 characters they
     # fold, uncut.
     longest = max((len(run["id"]) for run in runs), default=0)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("id", no_wrap=longest <= 50, overflow="fold", min_width=min(longest, 50))
-    table.add_column("outcome", no_wrap=True)
-    table.add_column("steps", no_wrap=True)
-    table.add_column("question")
-    for run in runs:
-        asked = Text(run["question"], no_wrap=True, overflow="ellipsis")
-        table.add_row(run["id"], run["outcome"], str(run["steps"]), asked)
-    return table
+    layout = Layout(
+        columns=(
+            column("id", value("id"), fold=longest > 50, least=min(longest, 50)),
+            column("outcome", value("outcome"), words=True),
+            column("steps", value("steps"), words=True),
+            column("question", _asked, words=True, fold=True),
+        )
+    )
+    return layout.show({"rows": runs})
+
+
+def _asked(row: Mapping[str, Any]) -> Text:
+    """Write a question that is cut where the terminal ends."""
+    from rich.text import Text
+
+    return Text(row["question"], no_wrap=True, overflow="ellipsis")
 
 
 def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:
@@ -219,12 +226,12 @@ def _screen(
 
     from sentinel_sql.report.terminal.gauges import header, row, rules
     from sentinel_sql.report.terminal.reasons import why_screen
-    from sentinel_sql.trajectory.agent_identity import told_apart
+    from sentinel_sql.trajectory.agent_identity import difference
 
     yield Text(document["question"]["text"], style="bold")
     if not document["monitor_is_for_this_agent"]:
         yield Text("this monitor was fitted on another agent's runs:", style="yellow")
-        yield Text(told_apart(document["monitor_agent"], document["agent"]), style="yellow")
+        yield Text(difference(document["monitor_agent"], document["agent"]), style="yellow")
     yield Text(rules(policy, early_stop=wanted.early_stop), style="dim")
     yield header()
     for state in states:

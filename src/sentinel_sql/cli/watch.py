@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.decision.guard import Guard, guarded
+from sentinel_sql.decision.agent_loop import guarded
+from sentinel_sql.decision.guard import Guard
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer
 from sentinel_sql.report.terminal.gauges import State, dials, header, row
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.report.terminal.table import Layout, column
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import Step
 
 Show = Callable[[State], None]
@@ -129,7 +131,7 @@ def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     if answer["status"] == "unavailable":
         yield Text(_WHY[answer["reason"]], style="yellow")
         if answer["reason"] == "other-agent":
-            yield Text(told_apart(document["monitor_agent"], document["agent"]))
+            yield Text(difference(document["monitor_agent"], document["agent"]))
         if answer["reason"] == "other-clock":
             yield Text(f"  its runs: {document['monitor_clock']}", style="dim")
             yield Text(f"  this one: {document['clock']}", style="dim")
@@ -143,11 +145,17 @@ def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
         return
     if answer["confidence"] is not None:
         yield Text(f"Chance that it is right, by the monitor: {answer['confidence']:.2f}")
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in result["columns"]:
-        table.add_column(Text(column), overflow="fold")
-    for cells in result["rows"][:_ROWS_SHOWN]:
-        table.add_row(*(Text("NULL" if cell is None else str(cell)) for cell in cells))
-    yield table
+    layout = Layout(
+        columns=[
+            column(name, partial(_cell, number), words=True, fold=True)
+            for number, name in enumerate(result["columns"])
+        ]
+    )
+    yield layout.show({"rows": [{"cells": it} for it in result["rows"][:_ROWS_SHOWN]]})
     if len(result["rows"]) > _ROWS_SHOWN or result["truncated"]:
         yield Text(f"… the first {_ROWS_SHOWN} rows; --json gives more", style="dim")
+
+
+def _cell(number: int, row: Mapping[str, Any]) -> str:
+    value = row["cells"][number]
+    return "NULL" if value is None else str(value)

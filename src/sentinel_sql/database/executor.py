@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+from sentinel_sql.errors import InputError
 from sentinel_sql.result_line import error_line, result_line
 from sentinel_sql.schema import Schema
 
@@ -14,14 +15,27 @@ ResultKind = Literal["rows", "empty", "error", "refused"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Bounds of one execution. All are ours: chosen so that no query can hurt its host."""
+    """Bounds of one execution, each above 0. All are ours: no query can hurt its host.
+
+    Raises:
+        InputError: one isn't above 0.
+    """
 
     seconds: float = 30.0
+    """Wall time. Half as much again is the most that any query takes."""
     rows: int = 10_000
     cell: int = 100_000
     """Characters or bytes of one cell that are kept."""
     total: int = 64_000_000
     """Bytes of memory that one result may take, over all cells."""
+    memory: int = 1_000_000_000
+    """Bytes that the process which runs the SQL may take, sorting and temporary tables included;
+    about what SQLite can fill in 30 seconds."""
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "rows", "cell", "total", "memory"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"the limit {name!r} must be above 0: give a larger one")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +44,7 @@ class ExecutionResult:
 
     `rows` holds at most `Limits.rows` rows; `truncated` says that more was there or that a cell
     was cut, `cells_cut` that a cell was. `error` is the database's own words in one line, or
-    why the statement was refused.
+    why the statement was refused. `timed_out` says that the error is the deadline's.
     """
 
     kind: ResultKind
@@ -40,6 +54,7 @@ class ExecutionResult:
     cells_cut: bool = False
     error: str | None = None
     seconds: float = 0.0
+    timed_out: bool = False
 
 
 class Database(Protocol):

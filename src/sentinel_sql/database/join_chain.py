@@ -83,9 +83,8 @@ def _last_needed(part: exp.Expr, select: exp.Select, sources: QuerySources) -> i
     for column in part.find_all(exp.Column):
         origin = sources.origin(column)
         if origin is None:
-            if not sources.is_text(column):
-                return len(names)
-        elif origin.select is select:
+            return len(names)
+        if origin.select is select:
             needed = max(needed, names.index(origin.source.name))
     return needed
 

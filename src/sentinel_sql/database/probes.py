@@ -13,7 +13,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 
 from sentinel_sql.database.executor import Database, ExecutionResult, Limits
@@ -21,6 +20,7 @@ from sentinel_sql.database.join_chain import chain_counts
 from sentinel_sql.database.query_sources import QuerySources
 from sentinel_sql.database.safety import only_statement
 from sentinel_sql.database.text_lookups import TextLookup, nearest, quoted, text_lookups
+from sentinel_sql.sql_tree import parse_all
 
 PROBE_LIMITS = Limits(seconds=0.5, rows=5_001, cell=1_000, total=8_000_000)
 """Bounds of one probe; ours. Open the database with these for a `Prober`."""
@@ -195,8 +195,7 @@ def _parsed(sql: str) -> exp.Expr | None:
     # The parser's time grows with the nesting; the bounds are those of the monitor's features.
     if len(sql) > LONGEST_PROBED or sql.count("(") > MOST_BRACKETS:
         return None
-    found = sqlglot.parse(sql, read="sqlite")
-    trees = [tree for tree in found if tree is not None]
+    trees = parse_all(sql)
     return trees[0] if len(trees) == 1 else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sentinel_sql.schema import Schema
+from sentinel_sql.schema import Schema, folded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +31,7 @@ class QuerySources:
 
     def __init__(self, query: exp.Expr, schema: Schema) -> None:
         self._schema = schema
-        self._derived = {cte.alias_or_name.lower() for cte in query.find_all(exp.CTE)}
+        self._derived = {folded(cte.alias_or_name) for cte in query.find_all(exp.CTE)}
         self._sources: dict[int, list[Source]] = {}
 
     def of(self, select: exp.Select) -> list[Source]:
@@ -44,7 +44,7 @@ class QuerySources:
 
     def origin(self, column: exp.Column) -> Origin | None:
         """Return where a column comes from, or None where nobody can be sure."""
-        name, qualifier = column.name.lower(), column.table.lower()
+        name, qualifier = folded(column.name), folded(column.table)
         select = column.find_ancestor(exp.Select)
         while isinstance(select, exp.Select):
             sources = self.of(select)
@@ -66,19 +66,9 @@ class QuerySources:
         """Tell if a source surely has a column of that lower-case name."""
         return source.table is not None and column in self._schema.tables[source.table]
 
-    def is_text(self, column: exp.Column) -> bool:
-        """Tell if SQLite takes this double-quoted word for a text, as no column has that name."""
-        return (
-            not column.table
-            and isinstance(column.this, exp.Identifier)
-            and bool(column.this.args.get("quoted"))
-            and self.origin(column) is None
-            and not any(column.name.lower() in names for names in self._schema.tables.values())
-        )
-
     def _source(self, node: exp.Expr) -> Source:
-        name = node.alias_or_name.lower()
-        table = node.name.lower() if isinstance(node, exp.Table) else ""
+        name = folded(node.alias_or_name)
+        table = folded(node.name) if isinstance(node, exp.Table) else ""
         known = table in self._schema.tables and table not in self._derived
         return Source(name=name, table=table if known else None)
 

@@ -4,25 +4,55 @@ from __future__ import annotations
 
 import sqlite3
 
-from sentinel_sql.schema import ForeignKey, Schema
+from sentinel_sql.schema import ForeignKey, Schema, folded
+
+_INNER_PARTS = (
+    *("content", "segments", "segdir", "docsize", "stat", "data", "idx", "config"),
+    *("node", "parent", "rowid"),
+)
 
 
 def read_schema(connection: sqlite3.Connection) -> Schema:
-    """Return the tables and views of the main database in its own order, names in lower case.
+    """Return the tables and views of the main database in its own order, names folded.
+
+    Tables of SQLite's own and the inner tables of virtual ones are left out.
 
     A foreign key that names no column refers to the other table's primary key, as in SQLite;
     one that refers to a table or column that isn't there is kept as it is declared.
     """
+    inner = _inner_tables(connection)
     names = [
         str(name)
         for (name,) in connection.execute(
             "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') "
             "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
         )
+        if name not in inner
     ]
-    tables = {name.lower(): _columns(connection, name) for name in names}
+    tables = {folded(name): _columns(connection, name) for name in names}
     keys = tuple(key for name in names for key in _foreign_keys(connection, name))
     return Schema(tables=tables, foreign_keys=keys)
+
+
+def _inner_tables(connection: sqlite3.Connection) -> set[str]:
+    """Return the tables in which full-text search, R*Tree and their like keep their own data."""
+    try:
+        rows = connection.execute(
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
+        )
+        return {str(name) for (name,) in rows}
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+    # before SQLite 3.37 nothing lists them, so their names tell
+    rows = connection.execute("SELECT name, rootpage FROM main.sqlite_master WHERE type = 'table'")
+    tables = list(rows)
+    virtual = [str(name) for name, rootpage in tables if not rootpage]
+    return {str(name) for name, _ in tables for owner in virtual if name in _inner_names(owner)}
+
+
+def _inner_names(owner: str) -> set[str]:
+    return {f"{owner}_{part}" for part in _INNER_PARTS}
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> dict[str, str]:
@@ -36,7 +66,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> dict[str, str]:
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
             raise
         rows = []  # a view over a table that is gone, or a virtual table of an absent module
-    return {str(name).lower(): str(kind or "") for name, kind in rows}
+    return {folded(str(name)): str(kind or "") for name, kind in rows}
 
 
 def _foreign_keys(connection: sqlite3.Connection, table: str) -> list[ForeignKey]:
@@ -47,10 +77,10 @@ def _foreign_keys(connection: sqlite3.Connection, table: str) -> list[ForeignKey
     ).fetchall()
     return [
         ForeignKey(
-            table=table.lower(),
-            column=str(column).lower(),
-            to_table=str(to_table).lower(),
-            to_column=str(to_column or _primary_key(connection, to_table, seq)).lower(),
+            table=folded(table),
+            column=folded(str(column)),
+            to_table=folded(str(to_table)),
+            to_column=folded(str(to_column or _primary_key(connection, to_table, seq))),
         )
         for _, seq, column, to_table, to_column in rows
     ]

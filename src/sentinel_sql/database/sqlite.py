@@ -6,36 +6,52 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from contextlib import closing, suppress
+from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
-from sentinel_sql.database.clock import checked_clock, default_clock, with_clock
+from sentinel_sql.address import kind_of_address
+from sentinel_sql.database.clock import checked_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.safety import LONGEST_SQL, only_statement
 from sentinel_sql.database.schema_reader import read_schema
 from sentinel_sql.database.sqlite_connection import (
     REMEDIES,
     Connection,
+    FileFaultError,
     connect,
-    failed,
     primary_code,
 )
-from sentinel_sql.errors import DatabaseError
+from sentinel_sql.database.worker_process import WorkerProcess
+from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.schema import Schema
 
 _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
+_Runner: TypeAlias = Connection | WorkerProcess
+
+
 class SqliteDatabase:
     """A SQLite file that can be read and never changed; safe to use from several threads.
 
-    Each execution takes an idle connection or opens another, so as many are open as ever ran at
-    once. Make one with `open`, and `close` it, or use it in a `with` statement.
+    SQL runs in worker processes. Each execution takes an idle one or starts another, so there are
+    as many as ever ran at once. Make a database with `open`, and `close` it, or use it in a `with`
+    statement. After a fork both sides go on, each with workers of its own.
     """
 
     def __init__(
-        self, *, uri: str, path: Path, name: str, clock: str, schema: Schema, limits: Limits
+        self,
+        *,
+        uri: str,
+        path: Path,
+        name: str,
+        clock: str,
+        schema: Schema,
+        limits: Limits,
+        in_process: bool,
     ) -> None:
         self._uri = uri
         self._path = path
@@ -43,19 +59,22 @@ class SqliteDatabase:
         self._clock = clock
         self._schema = schema
         self._limits = limits
+        self._in_process = in_process
         self._deadlines = Deadlines()
         self._lock = threading.Lock()
-        self._idle: list[Connection] = []
+        self._idle: list[_Runner] = []
         self._closed = False
+        _opened.add(self)
 
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: str | PathLike[str],
         *,
         name: str | None = None,
         clock: str | None = None,
         limits: Limits | None = None,
+        in_process: bool = False,
     ) -> SqliteDatabase:
         """Open a file.
 
@@ -65,6 +84,8 @@ class SqliteDatabase:
             clock: the database's current time, `YYYY-MM-DD HH:MM:SS`; by default that of
                 `KNOWN_CLOCKS` for this name, else the machine's at opening.
             limits: bounds of each execution.
+            in_process: run SQL in this process, which is only for SQL that you trust: memory is
+                then unbounded, and no deadline ends what SQLite can't interrupt.
 
         Raises:
             DatabaseError: the file is missing, no SQLite database, damaged, locked or empty.
@@ -74,6 +95,11 @@ class SqliteDatabase:
         name = path.stem if name is None else name
         clock = default_clock(name) if clock is None else checked_clock(clock)
         if not os.path.isfile(path):
+            if kind := kind_of_address(str(path)):
+                raise DatabaseError(
+                    f"databases of the kind {kind} can't be opened, SQLite files alone: give the "
+                    "path of one"
+                )
             what = "is a folder" if os.path.isdir(path) else "isn't there"
             raise DatabaseError(f"database {path} {what}; give the path of a SQLite file")
         uri, schema = _first_look(path)
@@ -86,8 +112,18 @@ class SqliteDatabase:
             clock=clock,
             schema=schema,
             limits=Limits() if limits is None else limits,
+            in_process=in_process,
         )
-        database._give_back(database._take())  # what can't be set up shows now, not at a query
+        # what can't be set up shows now, not at a query
+        try:
+            connection = database._connection()
+        except sqlite3.DatabaseError as error:
+            raise _fault(path, primary_code(error), str(error)) from error
+        if in_process:
+            database._give_back(connection)
+        else:
+            connection.close()
+            database._give_back(database._start())
         return database
 
     @property
@@ -110,34 +146,51 @@ class SqliteDatabase:
         """Bounds of each execution."""
         return self._limits
 
+    @property
+    def memory_held_by(self) -> str:
+        """Who bounds the memory of a query: the operating system, SQLite's heap limit, nobody."""
+        if self._in_process:
+            return "nobody"
+        worker = self._take()
+        try:
+            if isinstance(worker, WorkerProcess):
+                worker.make_ready()
+                return worker.memory_held_by
+            return "nobody"
+        except FileFaultError as fault:
+            raise _fault(self._path, fault.code, str(fault)) from fault
+        finally:
+            self._give_back(worker)
+
     def execute(self, sql: str) -> ExecutionResult:
         """Run one read-only statement; never raises for what the SQL does wrong.
 
         Raises:
+            InputError: `sql` is no text.
             DatabaseError: the file is damaged, locked or unreadable, or this object is closed.
         """
+        if not isinstance(sql, str):
+            raise InputError(
+                f"SQL is a text, and this is {type(sql).__name__}: give one statement as a str"
+            )
         started = time.perf_counter()
-        if len(sql) > LONGEST_SQL:
-            return failed("refused", f"longer than {LONGEST_SQL} characters", started)
-        statement = only_statement(sql)
-        if statement is None:
-            return failed("refused", "not allowed: only one statement may run at a time", started)
-        statement = with_clock(statement, self._clock)
-        connection = self._take()
+        runner = self._take()
         try:
-            return connection.run(statement, started)
+            return runner.run(sql, started)
+        except FileFaultError as fault:
+            raise _fault(self._path, fault.code, str(fault)) from fault
         except sqlite3.DatabaseError as error:
-            raise _fault(self._path, error) from error
+            raise _fault(self._path, primary_code(error), str(error)) from error
         finally:
-            self._give_back(connection)
+            self._give_back(runner)
 
     def close(self) -> None:
-        """Close every connection; one in use is closed when its execution ends."""
+        """End every worker; one in use ends when its execution does."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        for runner in idle:
+            runner.close()
         self._deadlines.close()
 
     def __enter__(self) -> SqliteDatabase:
@@ -146,29 +199,61 @@ class SqliteDatabase:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _take(self) -> Connection:
-        with self._lock:
-            if self._closed:
-                raise DatabaseError(f"database {self._path} was closed; open it again")
-            if self._idle:
-                return self._idle.pop()
-        try:
-            return Connection(
-                self._uri,
-                clock=self._clock,
-                schema=self._schema,
-                limits=self._limits,
-                deadlines=self._deadlines,
-            )
-        except sqlite3.DatabaseError as error:
-            raise _fault(self._path, error) from error
+    def _take(self) -> _Runner:
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise DatabaseError(f"database {self._path} was closed; open it again")
+                if not self._idle:
+                    break
+                runner = self._idle.pop()
+            if runner.usable:
+                return runner
+            runner.close()
+        return self._start()
 
-    def _give_back(self, connection: Connection) -> None:
+    def _start(self) -> _Runner:
+        if not self._in_process:
+            return WorkerProcess(self._uri, clock=self._clock, limits=self._limits)
+        try:
+            return self._connection()
+        except sqlite3.DatabaseError as error:
+            raise _fault(self._path, primary_code(error), str(error)) from error
+
+    def _connection(self) -> Connection:
+        return Connection(
+            self._uri, clock=self._clock, limits=self._limits, deadline=self._deadlines
+        )
+
+    def _give_back(self, runner: _Runner) -> None:
+        if runner.closed:
+            # the next query had better find another that has started meanwhile
+            with suppress(DatabaseError):
+                runner = self._start()
         with self._lock:
-            if not self._closed:
-                self._idle.append(connection)
+            if not (self._closed or runner.closed):
+                self._idle.append(runner)
                 return
-        connection.close()
+        runner.close()
+
+    def _begin_anew(self) -> None:
+        """In a forked process: leave the parent its workers, its locks and its threads."""
+        _left_to_parents.extend(self._idle)
+        self._idle = []
+        self._lock = threading.Lock()
+        self._deadlines = Deadlines()
+
+
+_opened: weakref.WeakSet[SqliteDatabase] = weakref.WeakSet()
+_left_to_parents: list[_Runner] = []
+
+
+def _after_fork() -> None:
+    for database in _opened:
+        database._begin_anew()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _first_look(path: Path) -> tuple[str, Schema]:
@@ -185,7 +270,7 @@ def _first_look(path: Path) -> tuple[str, Schema]:
             uri += "&immutable=1"
             with suppress(sqlite3.DatabaseError):
                 return uri, _schema_at(uri)
-        raise _fault(path, error) from error
+        raise _fault(path, primary_code(error), str(error)) from error
 
 
 def _schema_at(uri: str) -> Schema:
@@ -197,6 +282,6 @@ def _has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def _fault(path: Path, error: sqlite3.Error) -> DatabaseError:
-    remedy = REMEDIES.get(primary_code(error) or -1, f"can't be read ({error}); check the file")
+def _fault(path: Path, code: int | None, words: str) -> DatabaseError:
+    remedy = REMEDIES.get(code or -1, f"can't be read ({words}); check the file")
     return DatabaseError(f"database {path} {remedy}")

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from dataclasses import replace
 
-from sentinel_sql.database.bounded_functions import bound_functions
 from sentinel_sql.database.clock import CLOCK_FUNCTION, to_clock, with_clock
-from sentinel_sql.database.deadline import Deadlines
-from sentinel_sql.database.executor import Cell, ExecutionResult, Limits, ResultKind
-from sentinel_sql.database.safety import Gatekeeper, set_sqlite_limits
-from sentinel_sql.schema import Schema
+from sentinel_sql.database.deadline import Deadline
+from sentinel_sql.database.executor import ExecutionResult, Limits, ResultKind
+from sentinel_sql.database.kept_rows import KeptRows, PassOn
+from sentinel_sql.database.quoted_names import QuotedNames
+from sentinel_sql.database.safety import (
+    LONGEST_SQL,
+    READ_PRAGMAS,
+    Gatekeeper,
+    forbidden,
+    only_statement,
+    set_sqlite_limits,
+)
 
 BUSY_SECONDS = 2.0
 """How long a writer that holds the file is waited for before the database counts as locked."""
@@ -24,6 +31,15 @@ times faster, but holds all cells of a row whole at once."""
 
 LONGEST_ERROR = 300
 """Characters of an error that are kept: SQLite quotes an unclosed string to its end."""
+
+HEAP_SHARE = 0.9
+"""Share of a process's memory that SQLite may take; Python needs the rest to say what failed."""
+
+MAPPED = 1 << 30
+"""Bytes of the file that a worker reads in place instead of copying; they belong to the system's
+cache and not to the process. Should the file be cut meanwhile, the worker ends, not its parent."""
+
+_EPONYMOUS = ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(READ_PRAGMAS)))
 
 REMEDIES: Mapping[int, str] = {
     sqlite3.SQLITE_NOTADB: "is no SQLite database (or is encrypted); give the path of one",
@@ -41,63 +57,110 @@ REMEDIES: Mapping[int, str] = {
 """Faults of the file or the machine by SQLite's primary result code: never the query's doing."""
 
 
+class FileFaultError(Exception):
+    """A fault of the file or the machine: SQLite's primary result code, and its words."""
+
+    def __init__(self, code: int | None, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
 class Connection:
-    """One connection, ready to run agents' SQL; used by one thread at a time."""
+    """One connection, ready to run agents' SQL; used by one thread at a time.
+
+    Args:
+        uri: of the file.
+        clock: the database's own current time.
+        limits: bounds of each execution. Memory is bounded only where the connection is `alone`.
+        deadline: interrupts statements that run too long.
+        alone: whether no other SQLite runs in this process, so that SQLite's limit on its heap
+            may be set; sorting and temporary tables then stay in memory too.
+    """
+
+    usable = True
+    closed = False
 
     def __init__(
-        self, uri: str, *, clock: str, schema: Schema, limits: Limits, deadlines: Deadlines
+        self,
+        uri: str,
+        *,
+        clock: str,
+        limits: Limits,
+        deadline: Deadline,
+        alone: bool = False,
     ) -> None:
         self._limits = limits
-        self._deadlines = deadlines
-        self._gatekeeper = Gatekeeper(schema.tables.keys())
-        self._worker = connect(":memory:")
-        self._sqlite = connect(uri)
+        self._deadline = deadline
+        self._clock = clock
+        self._gatekeeper = Gatekeeper()
+        self.out_of_memory = False
+        self._sqlite = connect(uri, wait=min(BUSY_SECONDS, limits.seconds / 2))
         try:
-            self._set_up(clock, schema)
+            self._set_up(alone)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Close it."""
+        self.closed = True
         self._sqlite.close()
-        self._worker.close()
 
-    def run(self, sql: str, started: float) -> ExecutionResult:
+    def run(self, sql: str, started: float, pass_on: PassOn | None = None) -> ExecutionResult:
         """Run `sql`; texts that aren't UTF-8 are no error.
+
+        Args:
+            sql: one statement.
+            started: when its time began, by `time.perf_counter`.
+            pass_on: takes rows before the last ones; without it the result holds them all.
 
         Raises:
             sqlite3.DatabaseError: a fault of the file or the machine, a key of `REMEDIES`.
         """
+        if len(sql) > LONGEST_SQL:
+            return failed("refused", f"longer than {LONGEST_SQL} characters", started)
+        statement = only_statement(sql)
+        if statement is None:
+            return failed("refused", "not allowed: only one statement may run at a time", started)
+        reason = forbidden(statement)
+        if reason is not None:
+            return failed("refused", reason, started)
+        names = QuotedNames(with_clock(statement, self._clock))
         self._gatekeeper.refusal = None
         try:
-            with self._deadlines.watching(self._sqlite, started + self._limits.seconds):
+            with self._deadline.watching(self._sqlite, started + self._limits.seconds):
                 try:
-                    return self._fetch(sql, started)
+                    return self._fetch(names, started, pass_on)
                 except sqlite3.OperationalError as error:
                     if "Could not decode to UTF-8" not in str(error):
                         raise
-                    return self._fetch(sql, started, decoded=self._decoded)
+                    if pass_on is not None:
+                        pass_on(None)
+                    return self._fetch(names, started, pass_on, decoded=self._decoded)
         except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError) as error:
-            return self._failure(error, started)
+            return self._failure(error, names, started)
 
     def _fetch(
-        self, sql: str, started: float, decoded: Callable[[bytes], str] = str
+        self,
+        names: QuotedNames,
+        started: float,
+        pass_on: PassOn | None,
+        decoded: Callable[[bytes], str] = str,
     ) -> ExecutionResult:
         self._sqlite.text_factory = decoded
         with closing(self._sqlite.cursor()) as cursor:
-            cursor.execute(sql)
+            cursor.execute(names.sql)
             if cursor.description is None:
                 return failed("error", "no SQL statement was given", started)
-            columns = tuple(column[0] for column in cursor.description)
+            columns = tuple(names.as_written(column[0]) for column in cursor.description)
             if len(columns) > WIDE_ROW:
                 self._sqlite.text_factory = self._decoded
-            kept = _Kept(self._limits)
+            kept = KeptRows(self._limits, pass_on)
             # never two rows in hand: one may be as large as SQLite's limits allow
             while kept.add(cursor.fetchone()):
                 pass
         return ExecutionResult(
-            kind="rows" if kept.rows else "empty",
+            kind="rows" if kept.count else "empty",
             columns=columns,
             rows=tuple(kept.rows),
             truncated=kept.full or kept.cells_cut,
@@ -105,76 +168,56 @@ class Connection:
             seconds=time.perf_counter() - started,
         )
 
-    def _failure(self, error: BaseException, started: float) -> ExecutionResult:
+    def _failure(self, error: BaseException, names: QuotedNames, started: float) -> ExecutionResult:
         if self._gatekeeper.refusal:
             return failed("refused", self._gatekeeper.refusal, started)
         code = primary_code(error)
         if code in REMEDIES:
             raise error
         if code == sqlite3.SQLITE_INTERRUPT:
-            limit = f"{self._limits.seconds:g} s"
-            return failed("error", f"interrupted: the query ran longer than {limit}", started)
-        if isinstance(error, MemoryError):
-            return failed("error", "the query needs more memory than there is", started)
-        return failed("error", str(error) or type(error).__name__, started)
+            return too_long(self._limits, started)
+        if isinstance(error, MemoryError) or code == sqlite3.SQLITE_NOMEM:
+            self.out_of_memory = True
+            megabytes = f"{self._limits.memory / 1e6:,.0f} MB"
+            return failed("error", f"the query needs more memory than its {megabytes}", started)
+        return failed("error", names.explained(str(error)) or type(error).__name__, started)
 
-    def _set_up(self, clock: str, schema: Schema) -> None:
+    def _set_up(self, alone: bool) -> None:
         connection = self._sqlite
-        for view in _views_with_clock(connection, clock):
+        if alone:
+            connection.execute(f"PRAGMA hard_heap_limit = {int(HEAP_SHARE * self._limits.memory)}")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute(f"PRAGMA mmap_size = {MAPPED}")
+        for view in _views_with_clock(connection, self._clock):
             connection.execute(view)
         connection.execute("PRAGMA query_only = ON")
-        for table in ("json_each", "json_tree", *_virtual_tables(connection)):
+        for table in (*_EPONYMOUS, *_virtual_tables(connection)):
             # SQLite declares these at their first use, which the authorizer would deny
             with suppress(sqlite3.OperationalError):
                 connection.execute(f"SELECT 1 FROM {table} LIMIT 0").close()  # noqa: S608
+        clock = self._clock
         connection.create_function(
             CLOCK_FUNCTION, 1, lambda value: to_clock(value, clock), deterministic=True
         )
-        bound_functions(connection, self._worker, self._gatekeeper.refuse)
-        widest = max(len(columns) for columns in schema.tables.values())
-        for bounded in (connection, self._worker):
-            set_sqlite_limits(bounded, self._limits, widest)
+        set_sqlite_limits(connection)
+        self._gatekeeper.allow(
+            str(name)
+            for (name,) in connection.execute(
+                "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view')"
+            )
+        )
         connection.set_authorizer(self._gatekeeper)
 
     def _decoded(self, text: bytes) -> str:
         # Drops what isn't UTF-8, as the official EHRSQL-2024 scorer does. A character takes at
-        # most 4 bytes, so one too many is left for `_Kept` to see that the cell is cut.
+        # most 4 bytes, so one too many is left for `KeptRows` to see that the cell is cut.
         return text[: 4 * (self._limits.cell + 1)].decode(errors="ignore")
 
 
-class _Kept:
-    """Rows of one result, cut and counted as they come."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._room = limits.total
-        self.rows: list[tuple[Cell, ...]] = []
-        self.full = False
-        self.cells_cut = False
-
-    def add(self, row: tuple[Cell, ...] | None) -> bool:
-        """Keep a row and say whether to go on; the first row is kept whatever it takes."""
-        if row is None:
-            return False
-        if len(self.rows) >= self._limits.rows:
-            self.full = True
-            return False
-        longest = self._limits.cell
-        if any(isinstance(cell, (str, bytes)) and len(cell) > longest for cell in row):
-            row = tuple(cell[:longest] if isinstance(cell, (str, bytes)) else cell for cell in row)
-            self.cells_cut = True
-        self._room -= sum(map(sys.getsizeof, row), sys.getsizeof(row))
-        if self._room < 0 and self.rows:
-            self.full = True
-            return False
-        self.rows.append(row)
-        return True
-
-
-def connect(uri: str) -> sqlite3.Connection:
-    """Open a plain connection that waits a little for writers, and that any thread may use."""
+def connect(uri: str, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """Open a plain connection that waits so many seconds for writers, and any thread may use."""
     return sqlite3.connect(
-        uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False
     )
 
 
@@ -185,6 +228,14 @@ def failed(kind: ResultKind, reason: str, started: float) -> ExecutionResult:
         kind=kind,
         error=line if len(line) <= LONGEST_ERROR else f"{line[: LONGEST_ERROR - 1]}…",
         seconds=time.perf_counter() - started,
+    )
+
+
+def too_long(limits: Limits, started: float) -> ExecutionResult:
+    """Return the result of an execution that its deadline ended."""
+    return replace(
+        failed("error", f"interrupted: the query ran longer than {limits.seconds:g} s", started),
+        timed_out=True,
     )
 
 

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from sqlglot import exp
 
 from sentinel_sql.database.query_sources import QuerySources
+from sentinel_sql.schema import folded
 
 LONGEST_TEXT = 200
 """Characters of a literal or a stored value that are compared; ours: names are shorter."""
@@ -37,11 +38,11 @@ def text_lookups(query: exp.Expr, sources: QuerySources) -> Iterator[TextLookup]
     """Yield each text that a table's column is compared with by =, IN or LIKE, each once."""
     seen: set[str] = set()
     for node in query.find_all(exp.EQ, exp.In, exp.Like):
-        for column, literal, condition in _compared(node, sources):
+        for column, literal, condition in _compared(node):
             origin = sources.origin(column)
             if origin is None or origin.source.table is None or _NO_NAME.fullmatch(literal):
                 continue
-            name, table = column.name.lower(), origin.source.table
+            name, table = folded(column.name), origin.source.table
             if not sources.has(origin.source, name):
                 continue
             lookup = TextLookup(
@@ -81,15 +82,15 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _compared(node: exp.Expr, sources: QuerySources) -> Iterator[tuple[exp.Column, str, str]]:
+def _compared(node: exp.Expr) -> Iterator[tuple[exp.Column, str, str]]:
     """Yield (column, text, condition on the bare column) of one comparison."""
     if isinstance(node, exp.In):
         sides = [(node.this, other) for other in node.expressions]
     else:
         sides = [(node.this, node.expression), (node.expression, node.this)]
     for left, right in sides:
-        column, text = _bare(left), _text(_bare(right), sources)
-        if isinstance(column, exp.Column) and text is not None and not sources.is_text(column):
+        column, text = _bare(left), _text(_bare(right))
+        if isinstance(column, exp.Column) and text is not None:
             ahead, behind = _unqualified(left), _unqualified(right)
             if isinstance(node, exp.Like):
                 yield column, text, exp.Like(this=ahead, expression=behind).sql(dialect="sqlite")
@@ -105,11 +106,9 @@ def _bare(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _text(node: exp.Expr, sources: QuerySources) -> str | None:
+def _text(node: exp.Expr) -> str | None:
     if isinstance(node, exp.Literal) and node.is_string:
         return str(node.this)[:LONGEST_TEXT]
-    if isinstance(node, exp.Column) and sources.is_text(node):
-        return node.name[:LONGEST_TEXT]
     return None
 
 

@@ -1,12 +1,16 @@
 """The live guard: a frozen monitor and a policy around any agent's loop.
 
     guard = Guard.load("monitor/", stakes=4)
+    answer = guard.run(my_agent, "how many patients got heparin in 2100?")
+
+A session does the same around a loop of your own:
+
     with guard.session("how many patients got heparin in 2100?") as session:
-        if not session.verdict.stops:                      # t = 0: refused before the agent runs
-            for step in my_agent(session.question.text):
-                if session.observe(thought=step.thought, sql=step.sql, result=step.result).stops:
+        if not session.stops:                              # else refused before the agent runs
+            for step in my_loop(session.question.text):
+                if session.observe(thought=step.thought, sql=step.sql, result=step.rows).stops:
                     break
-        answer = session.close(final_sql=..., result=...)
+        answer = session.close(final_sql=..., result=..., text=...)
 
 A guard may be shared by threads; so may a session. Where the monitor can't judge, the guard
 fails closed: it stops, and no answer is delivered, unless it was told otherwise.
@@ -14,27 +18,30 @@ fails closed: it stops, and no answer is delivered, unless it was told otherwise
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
+from os import PathLike
+from typing import Self, overload
 
+from sentinel_sql.decision.agent_loop import AsyncAgent, PlainAgent, run_agent
 from sentinel_sql.decision.guard_arguments import (
-    require_known_world,
+    known_clock,
+    require_agent,
     require_on_unavailable,
     require_question,
+    require_schema,
 )
 from sentinel_sql.decision.policy import Policy, policy
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.thresholds import Thresholds
-from sentinel_sql.decision.verdict import Misfit, OnUnavailable
+from sentinel_sql.decision.verdict import Answer, Misfit, OnUnavailable
 from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.result_line import whole_characters
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.agent_identity import told_apart
-from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion, Step
+from sentinel_sql.trajectory.agent_identity import difference
+from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +55,7 @@ class Guard:
         on_unavailable: what to do with answers that can't be judged: `withhold` them and stop
             at once, or `deliver` them unjudged.
         misfit: why the monitor can't judge these runs at all, or None.
+        check_text: withhold an answer whose sentence states what its result doesn't hold.
     """
 
     monitor: Monitor
@@ -56,11 +64,12 @@ class Guard:
     exact_bar: bool = False
     on_unavailable: OnUnavailable = "withhold"
     misfit: Misfit | None = None
+    check_text: bool = True
 
     @classmethod
     def load(
         cls,
-        bundle: str | Path,
+        bundle: str | PathLike[str],
         *,
         stakes: float,
         early_stop: bool = False,
@@ -69,6 +78,7 @@ class Guard:
         agent: AgentInfo | str | None = None,
         schema: Schema | None = None,
         clock: str | None = None,
+        check_text: bool = True,
     ) -> Self:
         """Read a bundle; the arguments are those of `over`.
 
@@ -85,6 +95,7 @@ class Guard:
             agent=agent,
             schema=schema,
             clock=clock,
+            check_text=check_text,
         )
 
     @classmethod
@@ -99,6 +110,7 @@ class Guard:
         agent: AgentInfo | str | None = None,
         schema: Schema | None = None,
         clock: str | None = None,
+        check_text: bool = True,
     ) -> Self:
         """Put a monitor to work.
 
@@ -113,12 +125,15 @@ class Guard:
                 given.
             clock: of the database in use, if it has one of its own; checked if given. Left out
                 where the database goes by the machine's time, which has gone on since the fit.
+            check_text: see the class.
 
         Raises:
             BundleError: the monitor's thresholds or calibration columns are damaged.
             InputError: stakes that make no sense, or an argument of a wrong type.
         """
-        require_known_world(agent=agent, schema=schema, clock=clock)
+        require_agent(agent, monitor.agent)
+        require_schema(schema)
+        clock = known_clock(clock)
         require_on_unavailable(on_unavailable)
         return cls(
             monitor=monitor,
@@ -127,17 +142,17 @@ class Guard:
             exact_bar=exact_bar,
             on_unavailable=on_unavailable,
             misfit=_misfit(monitor, agent=agent, schema=schema, clock=clock),
+            check_text=check_text,
         )
 
-    @contextmanager
     def session(
         self,
         question: str | AskedQuestion,
         *,
         stakes: float | None = None,
         clock: str | None = None,
-    ) -> Iterator[GuardSession]:
-        """Watch one run; on leaving, a session that wasn't closed withholds.
+    ) -> GuardSession:
+        """Watch one run, as `with` or `async with`; on leaving, an open session withholds.
 
         Args:
             question: in words, or a record.
@@ -148,55 +163,69 @@ class Guard:
             InputError: stakes that make no sense, or an argument of a wrong type.
         """
         require_question(question)
-        require_known_world(clock=clock)
+        clock = known_clock(clock)
         rules = self.policy
         if stakes is not None and stakes != rules.stakes:
             rules = _policy(
                 self.monitor, stakes=stakes, early_stop=self.early_stop, exact_bar=self.exact_bar
             )
         if isinstance(question, str):
-            question = AskedQuestion(id="live", text=question, clock=clock)
-        misfit = self.misfit or _misfit(self.monitor, clock=question.clock)
-        session = GuardSession(
+            question = AskedQuestion(id="live", text=whole_characters(question), clock=clock)
+        else:
+            question = question.model_copy(update={"text": whole_characters(question.text)})
+        return GuardSession(
             monitor=self.monitor,
             policy=rules,
             question=question,
             on_unavailable=self.on_unavailable,
-            misfit=misfit,
+            misfit=self.misfit or _misfit(self.monitor, clock=question.clock),
+            check_text=self.check_text,
         )
-        try:
-            yield session
-        finally:
-            session.close()
 
+    @overload
+    def run(
+        self,
+        agent: PlainAgent,
+        question: str | AskedQuestion,
+        *,
+        stakes: float | None = None,
+        clock: str | None = None,
+    ) -> Answer: ...
+    @overload
+    def run(
+        self,
+        agent: AsyncAgent,
+        question: str | AskedQuestion,
+        *,
+        stakes: float | None = None,
+        clock: str | None = None,
+    ) -> Awaitable[Answer]: ...
+    def run(
+        self,
+        agent: PlainAgent | AsyncAgent,
+        question: str | AskedQuestion,
+        *,
+        stakes: float | None = None,
+        clock: str | None = None,
+    ) -> Answer | Awaitable[Answer]:
+        """Ask an agent under guard.
 
-def guarded(steps: Iterable[Step], session: GuardSession) -> Iterator[Step]:
-    """Yield an agent's steps for as long as the guard lets it go on, then close the session.
+        The agent isn't called where the question is refused, and no step is asked for once the
+        run is over; a generator that isn't used up is closed.
 
-    No step is asked for once the run is over: none at all where the question was refused. A
-    generator that isn't used up is closed, so that its agent can clean up. The outcome is
-    `session.answer`.
+        Args:
+            agent: from the question's text to its steps, each a `LiveStep` (or a `Step`). The
+                last one is `final` or `abstained`. An asynchronous agent (`async def`, with or
+                without `yield`) makes the call one to await.
+            question: as for `session`.
+            stakes: as for `session`.
+            clock: as for `session`.
 
-    Args:
-        steps: in native form, as the agent makes them.
-        session: freshly opened.
-
-    Raises:
-        InputError: steps out of order.
-    """
-    source = iter(steps)
-    try:
-        while not session.stops:
-            step = next(source, None)
-            if step is None:
-                break
-            session.observe_step(step)
-            yield step
-        session.close()
-    finally:
-        close = getattr(source, "close", None)
-        if close is not None:
-            close()
+        Raises:
+            InputError: as `session`; or the agent gives no steps. What the agent itself raises
+                comes through, after the run was closed.
+        """
+        return run_agent(agent, self.session(question, stakes=stakes, clock=clock))
 
 
 def _policy(monitor: Monitor, *, stakes: float, early_stop: bool, exact_bar: bool) -> Policy:
@@ -236,7 +265,7 @@ def _misfit(
         return Misfit(
             reason="other-agent",
             words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this one is "
-            f"[{fingerprint}]; {told_apart(monitor.agent, fingerprint)}: guard that agent, or fit "
+            f"[{fingerprint}]; {difference(monitor.agent, fingerprint)}: guard that agent, or fit "
             "a monitor on this one's runs",
         )
     return None

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import threading
-import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
 
-from pydantic import ValidationError
-
-from sentinel_sql.decision.observation import observed
-from sentinel_sql.decision.policy import Ending, Kind, Policy
-from sentinel_sql.decision.verdict import (
-    Answer,
-    GuardReason,
-    Misfit,
-    OnUnavailable,
-    Unavailable,
-    Verdict,
-)
-from sentinel_sql.errors import BundleError, InputError
-from sentinel_sql.monitor.session import Assessment, Monitor, MonitorSession
-from sentinel_sql.trajectory.record import (
-    Action,
-    AskedQuestion,
-    Observation,
-    Seconds,
-    Step,
-    Telemetry,
-    Usage,
-    commitment,
-    states_query,
-)
+from sentinel_sql.decision.judgement import Judgement
+from sentinel_sql.decision.live_result import LiveResult
+from sentinel_sql.decision.live_step import LiveStep, whole_step
+from sentinel_sql.decision.policy import Policy
+from sentinel_sql.decision.sentence.claims import Claims
+from sentinel_sql.decision.verdict import Answer, Misfit, OnUnavailable, Verdict
+from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.trajectory.record import AskedQuestion, Seconds, Step, Usage
 
 
 class GuardSession:
-    """Made by `Guard.session`. Every method may be called from any thread.
+    """Made by `Guard.session`. Every method may be called from any thread, or from a coroutine.
+
+    Leaving it as a context manager (`with` or `async with`) closes it; a session that wasn't
+    closed by then withholds. No method waits for anything: what is observed was read before,
+    unless it is a cursor.
 
     Attributes:
         question: as it was put to the agent.
-        fault: why the monitor couldn't judge: what it raised, which is never logged and never
-            shown, or a `BundleError` that says what of the run doesn't fit it.
+        notes: what of the run wasn't taken, and why, in words.
     """
 
     def __init__(
@@ -52,32 +39,61 @@ class GuardSession:
         question: AskedQuestion,
         on_unavailable: OnUnavailable,
         misfit: Misfit | None,
+        check_text: bool = True,
     ) -> None:
         self.question = question
-        self._monitor = monitor
-        self._policy = policy
-        self._on_unavailable = on_unavailable
-        self._unavailable: Unavailable | None = misfit.reason if misfit else None
-        self._lock = threading.Lock()
-        self._steps = 0
-        self._seconds = 0.0
-        self._telemetry: set[str] = set()
-        self._probed = False
-        self._final_sql: str | None = None
+        self.notes: tuple[str, ...] = ()
+        self._check_text = check_text
+        self._lock = threading.RLock()
         self._answer: Answer | None = None
-        self.fault: Exception | None = BundleError(misfit.words) if misfit else None
-        self._run: MonitorSession | None = None
-        self._verdict = self._judged(None, over=False)
+        self._judgement = Judgement(
+            monitor=monitor,
+            policy=policy,
+            question=question,
+            on_unavailable=on_unavailable,
+            misfit=misfit,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     @property
     def verdict(self) -> Verdict:
         """The newest verdict; at first that of t = 0, the question alone."""
-        return self._verdict
+        return self._judgement.verdict
+
+    @property
+    def fault(self) -> Exception | None:
+        """Why the monitor couldn't judge, or None.
+
+        Either what it raised, which is never logged and never shown, or a `BundleError` that says
+        what of the run doesn't fit it.
+        """
+        return self._judgement.fault
 
     @property
     def stops(self) -> bool:
         """True if the run is over."""
-        return self._verdict.stops
+        return self.verdict.stops
 
     @property
     def answer(self) -> Answer | None:
@@ -90,70 +106,74 @@ class GuardSession:
         thought: str | None = None,
         sql: str | None = None,
         result: Any = None,
-        columns: Sequence[str] | None = None,
+        result_text: str | None = None,
+        columns: Iterable[str] | None = None,
         truncated: bool = False,
-        logprobs: Sequence[float] | None = None,
-        entropies: Sequence[float] | None = None,
+        logprobs: Iterable[float] | None = None,
+        entropies: Iterable[float] | None = None,
         usage: Usage | None = None,
         seconds: Seconds | None = None,
     ) -> Verdict:
-        """Judge the run after one more exploratory step.
+        """Judge the run after one more exploratory step; the arguments are those of `LiveStep`.
 
-        Once a verdict stops the run it stays, whatever else is observed.
-
-        Args:
-            thought: the agent's own words.
-            sql: the query that it ran, or None. A blank one ran nothing, so rows beside it are
-                left out.
-            result: of the query; see `observing.observed`.
-            columns: names of the result's columns.
-            truncated: more rows were there.
-            logprobs: of the generated tokens.
-            entropies: over the top 5 alternatives of each token, in nats.
-            usage: tokens of the model call.
-            seconds: wall time of model and database.
+        Once a verdict stops the run it stays, whatever else is observed. A blank query ran
+        nothing, so rows beside it are left out.
 
         Raises:
-            InputError: the result can't be read, or the session is closed.
+            InputError: an argument of a wrong type, or the session is closed.
         """
-        observation = observed(result, columns=columns, truncated=truncated)
-        if isinstance(sql, str) and not states_query(sql):
-            sql = None
-            if observation.kind in ("rows", "empty"):
-                observation = Observation(kind="none")
-        telemetry = _telemetry(logprobs, entropies)
-        with self._lock:
-            step = self._step(
-                "invalid" if sql is None else "sql",
+        return self._observe(
+            LiveStep(
                 thought=thought,
                 sql=sql,
-                observation=observation,
-                telemetry=telemetry,
+                result=result,
+                result_text=result_text,
+                columns=columns,
+                truncated=truncated,
+                logprobs=logprobs,
+                entropies=entropies,
                 usage=usage,
                 seconds=seconds,
             )
-            return self._observed(step)
+        )
 
     def observe_step(self, step: Step) -> Verdict:
         """Judge the run after one more step in native form; a final one commits the run.
 
         Raises:
-            InputError: the step isn't the next one, or the session is closed.
+            InputError: it is no step or not the next one, or the session is closed.
         """
+        if not isinstance(step, Step):
+            raise InputError(f"a step can't be of type {type(step).__name__}: give a Step")
         with self._lock:
-            return self._observed(step)
+            return self._observed(whole_step(step))
+
+    def take(self, step: LiveStep | Step) -> Verdict:
+        """Take one step of either form: observe it, or close the session where it is the last.
+
+        Raises:
+            InputError: as `observe`, `observe_step` and `close`; or it is of another type.
+        """
+        if isinstance(step, LiveStep):
+            if not (step.final or step.abstained):
+                return self._observe(step)
+            self._close(None if step.says_nothing else step)
+            return self.verdict
+        return self.observe_step(step)
 
     def close(
         self,
         *,
         final_sql: str | None = None,
         result: Any = None,
+        result_text: str | None = None,
+        text: str | None = None,
         abstained: bool = False,
         thought: str | None = None,
-        columns: Sequence[str] | None = None,
+        columns: Iterable[str] | None = None,
         truncated: bool = False,
-        logprobs: Sequence[float] | None = None,
-        entropies: Sequence[float] | None = None,
+        logprobs: Iterable[float] | None = None,
+        entropies: Iterable[float] | None = None,
     ) -> Answer:
         """End the run, and judge the answer if it has one.
 
@@ -165,8 +185,11 @@ class GuardSession:
         Args:
             final_sql: the query that is the agent's answer. A blank one is no answer:
                 `not-executed`, whatever the result.
-            result: of that query; see `observing.observed`. It comes back as `Answer.value`
-                if it is delivered.
+            result: of that query; see `LiveStep`. It comes back as `Answer.value` if it is
+                delivered; of a cursor, its rows come back as a list.
+            result_text: the result as a tool printed it, instead of `result`.
+            text: the sentence that the user would be told. What it states and the result doesn't
+                hold withholds the answer (`text-differs`). Left out, only the result is judged.
             abstained: the agent says that the question can't be answered.
             thought: the agent's words at its last step.
             columns: names of the result's columns.
@@ -175,199 +198,106 @@ class GuardSession:
             entropies: of the same.
 
         Raises:
-            InputError: the result can't be read, it comes without its query, or the agent is said
-                both to answer and to abstain. The session stays open.
+            InputError: an argument of a wrong type, a result without its query, or the agent is
+                said both to answer and to abstain. The session stays open.
         """
-        _require_one_ending(final_sql, result, abstained=abstained)
+        step = LiveStep(
+            thought=thought,
+            sql=final_sql,
+            result=result,
+            result_text=result_text,
+            columns=columns,
+            truncated=truncated,
+            logprobs=logprobs,
+            entropies=entropies,
+            final=not abstained,
+            abstained=abstained,
+            text=text,
+        )
+        return self._close(None if step.says_nothing else step)
+
+    def _observe(self, live: LiveStep) -> Verdict:
+        seen = live.read()
         with self._lock:
-            if self._answer is not None:
-                return self._answer
-            if not self._verdict.stops:
-                if final_sql is None and not abstained:
-                    self._verdict = self._judged(None, over=True)
-                else:
-                    step = self._step(
-                        "final_null" if abstained else "final_sql",
-                        thought=thought,
-                        sql=None if abstained else final_sql,
-                        observation=observed(
-                            None if abstained else result, columns=columns, truncated=truncated
-                        ),
-                        telemetry=_telemetry(logprobs, entropies),
-                    )
-                    self._advance(step, over=True)
-            last = self._verdict
-            delivered = last.decision == "deliver"
-            self._answer = Answer(
-                decision=last.decision,
-                reason=last.reason,
-                status=last.status,
-                confidence=last.confidence,
-                value=result if delivered else None,
-                final_sql=self._final_sql if delivered else None,
-                t=last.t,
-                monitor_seconds=self._seconds,
-            )
-            return self._answer
+            before = self._judgement.steps
+            step, notes = live.to_step(before + 1, seen.observation)
+            verdict = self._observed(step)
+            if self._judgement.steps > before:
+                self.notes += (*seen.notes, *notes)
+            return verdict
 
     def _observed(self, step: Step) -> Verdict:
         if self._answer is not None:
             raise InputError("this session is closed: open another one for the next run")
-        if not self._verdict.stops:
-            self._advance(step, over=False)
-        return self._verdict
+        if not self.verdict.stops:
+            self._judgement.advance(step, over=False)
+        return self.verdict
 
-    def _step(
-        self,
-        action: Action,
-        *,
-        thought: str | None,
-        sql: str | None,
-        observation: Observation,
-        telemetry: Telemetry | None,
-        usage: Usage | None = None,
-        seconds: Seconds | None = None,
-    ) -> Step:
-        try:
-            return Step(
-                index=self._steps + 1,
-                thought=thought,
-                action=action,
-                sql=sql,
-                observation=observation,
-                telemetry=telemetry,
-                usage=usage,
-                seconds=seconds,
-            )
-        except ValidationError as error:
-            field = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
-            raise InputError(
-                f"the step's {field} can't be read: thought and sql are text, usage and seconds "
-                "their records"
-            ) from error
+    def _close(self, live: LiveStep | None) -> Answer:
+        if live is not None:
+            _require_one_ending(live)
+        with self._lock:
+            if self._answer is not None:
+                return self._answer
+            seen, claims = None, None
+            if not self.verdict.stops:
+                if live is None:
+                    self._judgement.end()
+                else:
+                    seen = live.read()
+                    claims = Claims.read(live.text) if live.text is not None else None
+                    step, notes = live.to_step(self._judgement.steps + 1, seen.observation)
+                    self._judgement.advance(step, over=True)
+                    self.notes += (*seen.notes, *notes)
+            self._answer = self._answered(seen, claims)
+            return self._answer
 
-    def _advance(self, step: Step, *, over: bool) -> None:
-        if step.index != self._steps + 1:
-            raise InputError(
-                f"this is step {step.index} of the run, but step {self._steps + 1} was expected: "
-                "observe every step once, in order"
-            )
-        self._steps = step.index
-        if step.telemetry is not None:
-            self._telemetry |= {"lp"} if step.telemetry.logprobs else set()
-            self._telemetry |= {"ent"} if step.telemetry.entropies else set()
-        self._probed |= step.observation.probes is not None
-        if step.action == "final_sql":
-            self._final_sql = step.sql
-        self._verdict = self._judged(step, over=over)
-
-    def _judged(self, step: Step | None, *, over: bool) -> Verdict:
-        """Judge the prefix that `step` completes; `over`: the agent will do no more."""
-        started = time.perf_counter()
-        its = self._monitor.estimators
-        at_cap = its.max_steps is not None and self._steps >= its.max_steps
-        ending: Ending | None = "cap" if over or at_cap else None
-        if step is not None:
-            ending = commitment(step, commit_on_error=its.commit_on_error) or ending
-        seen, kind, reason = self._decided(step, ending)
-        if reason == "step-cap" and over:
-            if step is not None:
-                reason = "not-executed"
-            elif its.max_steps is not None and not at_cap:
-                reason = "no-answer"
-        bar = None
-        if seen is not None and seen.delivery is not None:
-            bar = self._policy.delivery_bar(seen.p_unanswerable)
-        elapsed = time.perf_counter() - started
-        self._seconds += elapsed
-        return Verdict(
-            t=self._steps,
-            decision=kind,
-            reason=reason,
-            status="unavailable" if seen is None else "judged",
-            p_answerable=seen.p_answerable if seen else None,
-            p_correct=seen.p_correct if seen else None,
-            confidence=seen.delivery if seen else None,
-            theta=self._policy.theta,
-            early=self._policy.early,
-            bar=bar,
-            monitor_seconds=elapsed,
+    def _answered(self, seen: LiveResult | None, claims: Claims | None) -> Answer:
+        final = self._judgement.final
+        differs: tuple[str, ...] = ()
+        judges_text = False
+        if self.verdict.decision == "deliver" and self._check_text and claims and seen:
+            judges_text = True
+            try:
+                differs = claims.missing_in(
+                    seen, question=self.question.text, sql=final.sql if final else None
+                )
+            except Exception:
+                # Whatever a sentence holds, one that couldn't be compared isn't delivered.
+                differs = (claims.text,)
+                self.notes += ("the sentence couldn't be compared with the result",)
+            if differs:
+                self._judgement.verdict = replace(
+                    self.verdict, decision="withhold", reason="text-differs"
+                )
+        last = self.verdict
+        delivered = last.decision == "deliver"
+        return Answer(
+            decision=last.decision,
+            reason=last.reason,
+            status=last.status,
+            confidence=last.confidence,
+            value=seen.value if delivered and seen else None,
+            final_sql=final.sql if delivered and final else None,
+            text=claims.text if delivered and claims else None,
+            t=last.t,
+            monitor_seconds=self._judgement.seconds,
+            text_judged=judges_text,
+            differs=differs,
+            notes=self.notes,
         )
 
-    def _decided(
-        self, step: Step | None, ending: Ending | None
-    ) -> tuple[Assessment | None, Kind, GuardReason]:
-        if self._unavailable is None and ending == "answer" and self._lacks_telemetry():
-            self._unavailable = "missing-telemetry"
-        if self._unavailable is None and ending == "answer" and self._lacks_probes(step):
-            self._unavailable = "missing-probes"
-        if self._unavailable is None:
-            try:
-                seen = self._assessed(step)
-                decision = self._policy.decide(seen, ending)
-            except Exception as error:
-                # Whatever a head does wrong, an answer that nobody judged must not look judged.
-                self.fault = error
-                self._unavailable = "monitor-error"
-            else:
-                return seen, decision.kind, decision.reason
-        return None, *self._undecided(ending, self._unavailable)
 
-    def _assessed(self, step: Step | None) -> Assessment:
-        if self._run is None:
-            self._run = self._monitor.open(self.question)
-        if step is not None:
-            self._run.observe(step)
-        seen = self._run.assess()
-        told = (seen.p_answerable, seen.p_correct, seen.delivery, seen.p_unanswerable)
-        if not all(value is None or math.isfinite(value) for value in told):
-            raise ValueError("the monitor gave a confidence that is no number")
-        return seen
-
-    def _undecided(self, ending: Ending | None, why: Unavailable) -> tuple[Kind, GuardReason]:
-        """Decide without a monitor."""
-        if self._on_unavailable == "withhold":
-            return ("withhold" if ending else "exit" if self._steps else "refuse"), why
-        if ending is None:
-            return "continue", why
-        if ending == "answer":
-            return "deliver", why
-        return "withhold", "agent-abstained" if ending == "abstention" else "step-cap"
-
-    def _lacks_telemetry(self) -> bool:
-        """Tell whether the delivery estimator splits on telemetry that no step had."""
-        needed = self._monitor.estimators.delivery.telemetry
-        return any(name.split("_")[0] not in self._telemetry for name in needed)
-
-    def _lacks_probes(self, step: Step | None) -> bool:
-        """Tell whether the monitor learned from probes, and no query of this run was probed."""
-        ran = step is not None and step.observation.kind in ("rows", "empty")
-        return ran and not self._probed and bool(self._monitor.facts.get("probed"))
-
-
-def _require_one_ending(final_sql: str | None, result: Any, *, abstained: bool) -> None:
-    if abstained and not (final_sql is None and result is None):
+def _require_one_ending(live: LiveStep) -> None:
+    has_result = live.result is not None or live.result_text is not None
+    if live.abstained and not (live.sql is None and not has_result):
         raise InputError(
             "the agent can't answer and abstain at once: give close() either final_sql= and "
             "result=, or abstained=True"
         )
-    if final_sql is None and result is not None:
+    if not live.abstained and live.sql is None:
         raise InputError(
             "a result without its query can't be judged: give close() the query as final_sql= "
             "beside result=; abstained=True where the agent says that there is no answer; nothing "
             "where it ended without one"
         )
-
-
-def _telemetry(
-    logprobs: Sequence[float] | None, entropies: Sequence[float] | None
-) -> Telemetry | None:
-    if logprobs is None and entropies is None:
-        return None
-    try:
-        return Telemetry(logprobs=tuple(logprobs or ()), entropies=tuple(entropies or ()))
-    except ValidationError as error:
-        raise InputError(
-            "log-probabilities and entropies must be finite numbers, one a token: leave the others "
-            "out"
-        ) from error

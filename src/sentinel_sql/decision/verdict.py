@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ Unavailable = Literal[
     "other-clock",
     "missing-telemetry",
     "missing-probes",
+    "empty-question",
 ]
 """Why the monitor can't judge."""
 
@@ -29,9 +31,10 @@ class Misfit:
     words: str
 
 
-GuardReason = Reason | Unavailable | Literal["not-executed", "no-answer"]
+GuardReason = Reason | Unavailable | Literal["not-executed", "no-answer", "text-differs"]
 """Why a guard decided; `not-executed`: the final SQL gave no result, so there is no answer;
-`no-answer`: the agent ended, or failed, before its step cap and neither answered nor abstained."""
+`no-answer`: the agent ended, or failed, before its step cap and neither answered nor abstained;
+`text-differs`: the agent's sentence states what the result doesn't hold."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,10 +72,23 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """How a guarded run ended. `value` and `final_sql` are None unless it was delivered.
+    """How a guarded run ended. `value`, `final_sql` and `text` are None unless it was delivered.
 
-    `value` is the result as it was handed to `close`; None too if the run came in native steps,
-    which hold no rows. `monitor_seconds` is for the whole run.
+    Attributes:
+        decision: how the run ended.
+        reason: why, as a code.
+        status: `judged`, or `unavailable`: the monitor couldn't, and `reason` says why.
+        confidence: calibrated chance in [0, 1] that the query's result is right, or None.
+        value: the result as it was handed to `close`, of a cursor its rows; None too if the run
+            came in native steps, which hold no rows.
+        final_sql: the query that gave it.
+        text: the agent's sentence, where it was handed over.
+        t: steps.
+        monitor_seconds: what judging took in the whole run.
+        text_judged: True if the sentence was compared with the result. False: only the result was
+            judged, and a sentence about it may say something else.
+        differs: the numbers, dates and names of the sentence that the result doesn't hold.
+        notes: what of the run wasn't taken, and why, in words.
     """
 
     decision: Kind
@@ -83,8 +99,21 @@ class Answer:
     final_sql: str | None
     t: int
     monitor_seconds: float
+    text: str | None = None
+    text_judged: bool = False
+    differs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def delivered(self) -> bool:
         """True if there is an answer to show."""
         return self.decision == "deliver"
+
+    def __await__(self) -> Generator[Any, None, Answer]:
+        """Return the answer itself.
+
+        So `await guard.run(agent, question)` is right for every asynchronous agent, also where
+        the question was refused and the agent never called.
+        """
+        yield from ()
+        return self

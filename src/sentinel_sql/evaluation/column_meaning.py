@@ -60,7 +60,7 @@ def columns_of(row: type) -> tuple[FlatColumn, ...]:
 
 def cells_of(row: Any) -> Iterator[tuple[str, Any]]:
     """Yield (column, value) of one row, under the names of `columns_of`."""
-    for name, base, _ in _described(type(row)):
+    for name, base, _ in described(type(row)):
         value = getattr(row, name)
         if base is Interval:
             parts = (None, None, None) if value is None else (value.estimate, value.low, value.high)
@@ -77,7 +77,7 @@ def cells_of(row: Any) -> Iterator[tuple[str, Any]]:
 
 def _flat(row: Any, *, prefix: str, optional: bool = False) -> Iterator[FlatColumn]:
     empty = _may_be_none(row)
-    for name, base, column in _described(row):
+    for name, base, column in described(row):
         free = optional or name in empty
         if base is Interval:
             yield FlatColumn(name=prefix + name, kind="number", column=column, optional=free)
@@ -98,7 +98,12 @@ def _flat(row: Any, *, prefix: str, optional: bool = False) -> Iterator[FlatColu
             raise TypeError(f"{row.__name__}.{name} is of a type that no cell can hold")
 
 
-def _described(row: type) -> Iterator[tuple[str, Any, Column]]:
+def described(row: type) -> Iterator[tuple[str, Any, Column]]:
+    """Yield name, type without None, and meaning of each field of a row type.
+
+    Raises:
+        TypeError: a field without a meaning.
+    """
     hints = get_type_hints(row, include_extras=True)
     for field in fields(row):
         hint = hints[field.name]

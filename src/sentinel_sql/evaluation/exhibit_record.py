@@ -52,6 +52,17 @@ class Evidence:
     calibration: PrefixScores | None
     frozen_on: PrefixScores | None
 
+    @staticmethod
+    def check_options(scores: PrefixScores, facts: RunFacts, options: Options) -> None:
+        """Refuse what `gather` would refuse, before anything is replayed.
+
+        Raises:
+            InputError: an option that these runs don't allow.
+        """
+        if options.strict:
+            scores = strictly(scores, facts)
+        _reweighting(scores, options.reweight)
+
     @classmethod
     def gather(
         cls,

@@ -1,17 +1,18 @@
-"""What `evaluation.json` and `views.jsonl` must hold, so that no reader meets half of it."""
+"""What `evaluation.json` must hold, so that no reader meets half of it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from sentinel_sql.trajectory.record import Record
 
+FORMAT = "sentinel-evaluation/1"
+
 Count = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Counts(Record):
@@ -53,6 +54,13 @@ class _Hashes(Record):
     pools: str
 
 
+class _Files(Record):
+    model_config = ConfigDict(extra="forbid")
+
+    scores: Annotated[str, Field(alias="scores.npz")]
+    views: Annotated[str | None, Field(alias="views.jsonl")] = None
+
+
 class Document(Record):
     """An evaluation's document, as far as it is read; what else it holds is left alone."""
 
@@ -65,46 +73,8 @@ class Document(Record):
     monitor: _Monitor
     hashes: _Hashes
     bootstrap: _Bootstrap
+    files: _Files
     spent: Count | None = None
-
-
-class _Near(Record):
-    words: str
-
-
-class _Weight(Record):
-    name: str
-    value: float
-
-
-class State(Record):
-    """One state of a run, as the page's script draws it."""
-
-    t: Count
-    action: str | None
-    thought: str | None
-    sql: str | None
-    result: str | None
-    p_answerable: Share
-    p_correct: Share
-    delivery: Share | None
-    p_unanswerable: Share | None
-    neighbours: list[_Near]
-    contributions: dict[str, list[_Weight]] | None = None
-    features: dict[str, float] | None = None
-
-
-class View(Record):
-    """A run as a report shows it."""
-
-    format: str
-    id: str
-    question: str
-    ending: Literal["answer", "abstention", "cap"]
-    answerable: bool | None
-    correct: bool | None
-    judged: str | None
-    states: Annotated[list[State], Field(min_length=1)]
 
 
 def require(kind: type[Record], data: Mapping[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """An evaluation on disk: what was found, the columns that it was made of, and every table.
 
-    evaluation.json   what `Evaluation.to_json` gives, and the hash of the columns
+    evaluation.json   what `Evaluation.to_json` gives, the hashes of the two files below, its own
     scores.npz        the pool's columns and the calibration pool's, templates hashed
+    views.jsonl       a sample of single runs, where one was asked for
     tables/           one CSV an exhibit, with a data dictionary (`evaluation.tables`)
 
 Every exhibit can be made again from such a folder, without runs, labels or monitor.
@@ -11,25 +12,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError
-from sentinel_sql.evaluation.exhibit_record import Evidence
+from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.evaluation_store import tables
-from sentinel_sql.evaluation_store.document import Document, require
+from sentinel_sql.evaluation_store.document import FORMAT, Document, loaded, require
 from sentinel_sql.evaluation_store.kept_tables import carry_over
-from sentinel_sql.evaluation_store.record import FORMAT, Evaluation
 from sentinel_sql.evaluation_store.sources import SOURCES, Source
+from sentinel_sql.evaluation_store.tables import Table
+from sentinel_sql.evaluation_store.typed_rows import typed_rows
+from sentinel_sql.evaluation_store.views import VIEWS, views_text
+from sentinel_sql.storage.checksums import sealed
 from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.storage.whole_file import (
     OccupiedError,
@@ -39,9 +44,8 @@ from sentinel_sql.storage.whole_file import (
 )
 
 DOCUMENT, SCORES = "evaluation.json", "scores.npz"
-VIEWS: Final = "views.jsonl"
 PARTS = (
-    *(SCORES, VIEWS, f"{tables.FOLDER}/{SOURCES}"),
+    *(SCORES, VIEWS, f"{tables.FOLDER}/{SOURCES}", f"{tables.FOLDER}/{tables.CHECKSUMS}"),
     *(f"{tables.FOLDER}/*{ending}" for ending in tables.ENDINGS),
 )
 """All that an evaluation's folder is made of; one that holds more is never replaced."""
@@ -49,16 +53,56 @@ _CALIBRATION, _FACTS = "calibration/", "facts/"
 _AGAIN = "make it again with `sentinel evaluate … --out FOLDER`"
 
 
+class Savable(Protocol):
+    """What `save` writes of an evaluation."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The columns that its exhibits are made of."""
+        ...
+
+    @property
+    def exhibits(self) -> Mapping[str, Exhibit[Any]]:
+        """What is written as tables, by name."""
+        ...
+
+    @property
+    def views(self) -> Sequence[Mapping[str, Any]]:
+        """Single runs, JSON-ready."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the columns."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class StoredEvaluation:
-    """An evaluation as `read` gives it: the document, and the evidence to make exhibits of."""
+    """An evaluation as `read` gives it.
 
+    Attributes:
+        folder: where it is.
+        document: what `Evaluation.to_json` gave.
+        evidence: to make exhibits of.
+        tables: by name, those that other commands added included.
+        rows: those of the tables in `typed_rows.ROWS`, as records.
+        has_views: it holds a sample of single runs.
+    """
+
+    folder: Path
     document: Mapping[str, Any]
     evidence: Evidence
+    tables: Mapping[str, Table]
+    rows: Mapping[str, tuple[Any, ...]]
+    has_views: bool
 
 
 def save(
-    evaluation: Evaluation, folder: str | Path, *, source: Source | None = None
+    evaluation: Savable,
+    folder: str | PathLike[str],
+    *,
+    source: Source | None = None,
+    further: Mapping[str, Exhibit[Any]] | None = None,
 ) -> dict[str, str]:
     """Write an evaluation; the folder appears whole or not at all, an older one is replaced.
 
@@ -69,6 +113,7 @@ def save(
         evaluation: what was found.
         folder: where.
         source: the files that it was made of, None where nobody knows.
+        further: exhibits for the tables alone, too long for the document.
 
     Returns:
         The tables that didn't stay, each with the command that had made it, or an empty text.
@@ -77,14 +122,18 @@ def save(
         InputError: the folder holds anything else than an evaluation, or can't be written.
     """
     folder = Path(folder)
-    columns = packed(columns_of(evaluation.evidence))
-    document = evaluation.to_json() | {"files": {SCORES: hashlib.sha256(columns).hexdigest()}}
+    contents = {SCORES: packed(columns_of(evaluation.evidence))}
+    if evaluation.views:
+        contents[VIEWS] = views_text(evaluation.views).encode()
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+    document = sealed(evaluation.to_json() | {"files": hashes})
     with (
         _refusing(folder),
         whole_folder(folder, known_by=DOCUMENT, parts=PARTS, kind="evaluation") as draft,
     ):
-        write_whole(draft / SCORES, columns)
-        tables.write(draft, evaluation.exhibits, source=source)
+        for name, data in contents.items():
+            write_whole(draft / name, data)
+        tables.write(draft, {**evaluation.exhibits, **(further or {})}, source=source)
         gone = carry_over(folder, draft, source=source)
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         write_whole(draft / DOCUMENT, text + "\n")
@@ -113,19 +162,38 @@ def read(folder: str | Path) -> StoredEvaluation:
     )
     try:
         require(Document, document)
+        loaded(json.dumps(document))
     except ValueError as error:
         raise InputError(f"{folder / DOCUMENT} is damaged at {error}: {_AGAIN}") from error
+    if "sha256" in document and not (folder / tables.FOLDER / tables.CHECKSUMS).exists():
+        raise InputError(f"{folder / tables.FOLDER / tables.CHECKSUMS} is missing: {_AGAIN}")
+    for name, sha256 in document["files"].items():
+        try:
+            with (folder / name).open("rb") as data:
+                intact = hashlib.file_digest(data, "sha256").hexdigest() == sha256
+        except OSError as error:
+            raise InputError(
+                f"{folder / name} can't be read ({error.strerror}): {_AGAIN}"
+            ) from error
+        if not intact:
+            raise InputError(f"{folder / name} is damaged: {_AGAIN}")
+    found = tables.read(folder)
+    return StoredEvaluation(
+        folder=folder,
+        document=document,
+        evidence=_evidence(folder, document),
+        tables=found,
+        rows=typed_rows(found, folder),
+        has_views=(folder / VIEWS).exists(),
+    )
+
+
+def _evidence(folder: Path, document: Mapping[str, Any]) -> Evidence:
     try:
-        data = (folder / SCORES).read_bytes()
-    except OSError as error:
-        raise InputError(f"{folder / SCORES} can't be read ({error.strerror}): {_AGAIN}") from error
-    try:
-        if hashlib.sha256(data).hexdigest() != document["files"][SCORES]:
-            raise InputError(f"{folder / SCORES} is damaged: {_AGAIN}")
-        arrays = unpacked(data)
+        arrays = unpacked((folder / SCORES).read_bytes())
         calibration = under(arrays, _CALIBRATION)
         facts = under(arrays, _FACTS)
-        evidence = Evidence.gather(
+        return Evidence.gather(
             PrefixScores.from_columns(arrays),
             Thresholds.from_json(document["thresholds"]),
             stakes=tuple(document["stakes"]),
@@ -140,7 +208,6 @@ def read(folder: str | Path) -> StoredEvaluation:
         )
     except (BundleError, *DAMAGES) as error:
         raise InputError(f"the evaluation in {folder} is damaged: {_AGAIN}") from error
-    return StoredEvaluation(document=document, evidence=evidence)
 
 
 def columns_of(evidence: Evidence) -> dict[str, NDArray[Any]]:

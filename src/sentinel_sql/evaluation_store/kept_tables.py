@@ -49,10 +49,10 @@ def carry_over(older: Path, newer: Path, *, source: Source | None) -> dict[str, 
             for ending in ENDINGS:
                 if (before / f"{name}{ending}").exists():
                     shutil.copy2(before / f"{name}{ending}", place / f"{name}{ending}")
+        write_sources(place, read_sources(place) | {name: sources[name] for name in same})
         write_index(
             place,
             [*contents, *(entry for entry in kept if entry.table in same)],
             [*dictionary, *(column for column in explained if column.table in same)],
         )
-        write_sources(place, read_sources(place) | {name: sources[name] for name in same})
     return {name: sources[name].command if name in sources else "" for name in sorted(left - same)}

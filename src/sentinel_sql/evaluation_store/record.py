@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from sentinel_sql.decision.policy import Policy
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.evaluation_store.document import FORMAT
+from sentinel_sql.evaluation_store.folder import save
 from sentinel_sql.questions.pools import PoolName
-
-FORMAT = "sentinel-evaluation/1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ class Evaluation:
         notes: what a reader has to know of the labels; see `labels_notes`.
         spent: in how many different ways (monitor, runs, labels, settings) this held-out pool was
             evaluated with monitors of this place, this one included; None where nothing records it.
+        views: a telling sample of single runs, where it was asked for; they hold what runs said.
     """
 
     pool: PoolName
@@ -45,6 +47,7 @@ class Evaluation:
     seed: int
     spent: int | None
     notes: tuple[str, ...] = ()
+    views: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def scores(self) -> PrefixScores:
@@ -55,6 +58,16 @@ class Evaluation:
     def thresholds(self) -> Thresholds:
         """What was frozen on the calibration pool, as the options have it."""
         return self.evidence.thresholds
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write a folder that appears whole or not at all, and replaces an older evaluation.
+
+        `write_report` makes a report of it, and so does `sentinel report`.
+
+        Raises:
+            InputError: the folder holds anything else than an evaluation, or can't be written.
+        """
+        save(self, folder)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything but the columns as JSON-ready data."""

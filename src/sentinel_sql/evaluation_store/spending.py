@@ -13,7 +13,10 @@ from typing import Any
 from sentinel_sql.errors import BundleError
 from sentinel_sql.evaluation.bootstrap import RESAMPLES
 from sentinel_sql.evaluation.options import Options
+from sentinel_sql.storage.append_log import append
+from sentinel_sql.storage.checksums import read_lines, with_checksum
 
+_REMEDY = "mend it or move it away"
 _LOOK = ("runs", "monitor", "labels", "settings")
 """What a look's figures follow from, beside the pools; equal in all of it, they are the same."""
 
@@ -60,11 +63,11 @@ def record_spending(bundle: Path, hashes: Mapping[str, str]) -> int:
     entry = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **hashes}
     try:
         handle = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "r+", encoding="utf-8") as file:
-            file.seek(0)
-            entries = [*(json.loads(line) for line in file if line.strip()), entry]
+        with os.fdopen(handle, "r+b") as file:
+            lines = read_lines(file, file=log, remedy=_REMEDY, refusal=BundleError)
+            entries = [*(json.loads(line.content) for line in lines), entry]
             looks = _looks(entries, entry["pools"])
-            file.write(json.dumps(entry) + "\n")
+            append(file.fileno(), with_checksum(json.dumps(entry).encode(), line=len(entries)))
     except OSError as error:
         raise BundleError(
             f"can't record in {log} that the held-out pool is spent ({error.strerror}): make "
@@ -72,8 +75,7 @@ def record_spending(bundle: Path, hashes: Mapping[str, str]) -> int:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise BundleError(
-            f"{log} is damaged, so nobody can tell how often the held-out pool was spent: mend "
-            "it or move it away"
+            f"{log} is damaged, so nobody can tell how often the held-out pool was spent: {_REMEDY}"
         ) from error
     return looks
 

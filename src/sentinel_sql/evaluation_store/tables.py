@@ -4,7 +4,8 @@
     tables/<exhibit>.parquet  the same with types, where pyarrow is installed
     tables/contents.csv       title, note and number of rows of every table
     tables/dictionary.csv     type, unit, range and meaning of every column of every table
-    tables/sources.json     which command made each table, and of which files (`sources`)
+    tables/sources.json       which command made each table, and of which files (`sources`)
+    tables/checksums.json     SHA-256 of each of these files; older evaluations have none
 
 Every table of an evaluation is written by `write`, whichever command made it, and read by `read`.
 Numbers are written so that they read back to the last bit.
@@ -12,10 +13,11 @@ Numbers are written so that they read back to the last bit.
 
 from __future__ import annotations
 
-import csv
+import hashlib
 import io
-import math
+import json
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +26,21 @@ from typing import Annotated, Any, get_args
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.column_meaning import Column, FlatColumn, Kind, cells_of, columns_of
 from sentinel_sql.evaluation.exhibit_record import Exhibit
-from sentinel_sql.evaluation_store.sources import Source, read_sources, stale_in, write_sources
-from sentinel_sql.storage.whole_file import check_writable, write_whole
+from sentinel_sql.evaluation_store.csv_table import Cell, csv_text, damaged, read_csv
+from sentinel_sql.evaluation_store.sources import (
+    SOURCES,
+    Source,
+    read_sources,
+    stale_in,
+    write_sources,
+)
+from sentinel_sql.storage.checksums import sealed, unsealed
+from sentinel_sql.storage.whole_file import check_writable, whole_folder, write_whole
 
 FOLDER = "tables"
 CONTENTS, DICTIONARY = "contents", "dictionary"
+CHECKSUMS = "checksums.json"
 ENDINGS = (".csv", ".parquet")
-
-Cell = str | int | float | bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +88,7 @@ def write(
     """Write exhibits into an evaluation's folder, beside those that are there already.
 
     A table of the same name is replaced, and one that another command made of other files is
-    removed. Each file appears whole or not at all, readable by its owner only.
+    removed. All of it appears at once or not at all, readable by its owner only.
 
     Args:
         folder: of the evaluation; `tables/` is made in it if absent.
@@ -95,30 +104,34 @@ def write(
     """
     place = folder / FOLDER
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
         sources = read_sources(place)
         stale = stale_in(folder, sources, source, but=exhibits)
         contents, dictionary = _kept(folder, drop={*exhibits, *stale})
-        for name, exhibit in exhibits.items():
-            columns = columns_of(exhibit.row)
-            rows = [dict(cells_of(row)) for row in exhibit.rows]
-            _write_table(place / name, columns, rows)
-            contents.append(
-                ContentsRow(table=name, title=exhibit.title, note=exhibit.note, rows=len(rows))
-            )
-            dictionary += (_entry(name, column) for column in columns)
-        write_index(place, contents, dictionary)
-        known = {name: of for name, of in sources.items() if name not in {*exhibits, *stale}}
-        known |= {} if source is None else dict.fromkeys(exhibits, source)
-        if known or sources:
-            write_sources(place, known)
-        for name in stale:
-            for ending in ENDINGS:
-                (place / f"{name}{ending}").unlink(missing_ok=True)
+        with whole_folder(
+            place, known_by=f"{CONTENTS}.csv", parts=("*",), kind="list of tables"
+        ) as draft:
+            if place.exists():
+                shutil.copytree(place, draft, dirs_exist_ok=True, symlinks=True)
+            for name, exhibit in exhibits.items():
+                columns = columns_of(exhibit.row)
+                rows = [dict(cells_of(row)) for row in exhibit.rows]
+                _write_table(draft / name, columns, rows)
+                contents.append(
+                    ContentsRow(table=name, title=exhibit.title, note=exhibit.note, rows=len(rows))
+                )
+                dictionary += (_entry(name, column) for column in columns)
+            for name in stale:
+                for ending in ENDINGS:
+                    (draft / f"{name}{ending}").unlink(missing_ok=True)
+            known = {name: of for name, of in sources.items() if name not in {*exhibits, *stale}}
+            known |= {} if source is None else dict.fromkeys(exhibits, source)
+            if known or sources:
+                write_sources(draft, known)
+            write_index(draft, contents, dictionary)
         return stale
     except OSError as error:
         raise InputError(
-            f"{place} can't be written ({error.strerror}): name another folder"
+            f"{place} can't be written ({error.strerror or error}): name another folder"
         ) from error
 
 
@@ -157,19 +170,9 @@ def read(folder: Path) -> dict[str, Table]:
             title=entry.title,
             note=entry.note,
             columns=tuple(columns),
-            rows=tuple(_read_csv(folder / FOLDER / f"{entry.table}.csv", kinds)),
+            rows=tuple(read_csv(folder / FOLDER / f"{entry.table}.csv", kinds)),
         )
     return tables
-
-
-def csv_text(columns: Sequence[FlatColumn], rows: Iterable[Mapping[str, Cell]]) -> str:
-    """Return rows as CSV (RFC 4180 with plain line ends): a header, then one line a row."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
-    for row in rows:
-        writer.writerow([_written(row[column.name]) for column in columns])
-    return sink.getvalue()
 
 
 def _kept(folder: Path, *, drop: Iterable[str]) -> tuple[list[ContentsRow], list[DictionaryRow]]:
@@ -187,26 +190,29 @@ def read_index(folder: Path) -> tuple[list[ContentsRow], list[DictionaryRow]]:
     """Read which tables an evaluation's folder holds, and what their columns mean.
 
     Raises:
-        InputError: there are none, or the index is damaged.
+        InputError: there are none, or a file isn't what was saved.
     """
+    _check_files(folder / FOLDER)
     made: list[list[Any]] = []
     for name, row in ((CONTENTS, ContentsRow), (DICTIONARY, DictionaryRow)):
         path = folder / FOLDER / f"{name}.csv"
         kinds = {column.name: column.kind for column in columns_of(row)}
-        made.append([row(**cells) for cells in _read_csv(path, kinds)])
+        made.append([row(**cells) for cells in read_csv(path, kinds)])
     contents, dictionary = made
     known = {entry.table for entry in contents}
     if not all(re.fullmatch(r"\w+", name or "") for name in known):  # they name files
-        raise _damaged(folder / FOLDER / f"{CONTENTS}.csv")
+        raise damaged(folder / FOLDER / f"{CONTENTS}.csv")
     if any(x.table not in known or x.type not in get_args(Kind) for x in dictionary):
-        raise _damaged(folder / FOLDER / f"{DICTIONARY}.csv")
+        raise damaged(folder / FOLDER / f"{DICTIONARY}.csv")
     return contents, dictionary
 
 
 def write_index(
     place: Path, contents: Sequence[ContentsRow], dictionary: Sequence[DictionaryRow]
 ) -> None:
-    """Write which tables the folder `place` holds, and what their columns mean.
+    """Write which tables the folder `place` holds, what their columns mean, and all checksums.
+
+    It is written after everything else in the folder.
 
     Raises:
         OSError: it can't be written.
@@ -218,6 +224,28 @@ def write_index(
     for name, (row, entries) in made.items():
         rows = [dict(cells_of(entry)) for entry in entries]
         write_whole(place / f"{name}.csv", csv_text(columns_of(row), rows))
+    names = [SOURCES, *(f"{name}.csv" for name in made)]
+    names += [f"{entry.table}{ending}" for entry in contents for ending in ENDINGS]
+    there = [name for name in names if (place / name).exists()]
+    files = {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in there}
+    write_whole(place / CHECKSUMS, json.dumps(sealed({"files": files}), indent=1) + "\n")
+
+
+def _check_files(place: Path) -> None:
+    """Compare every file with its checksum; an older evaluation has none."""
+    try:
+        stated = unsealed(json.loads((place / CHECKSUMS).read_bytes()))["files"]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise damaged(place / CHECKSUMS) from error
+    for name, sha256 in stated.items():
+        try:
+            data = (place / name).read_bytes()
+        except OSError as error:
+            raise damaged(place / name) from error
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise damaged(place / name)
 
 
 def _entry(table: str, column: FlatColumn) -> DictionaryRow:
@@ -264,56 +292,3 @@ def _parquet(columns: Sequence[FlatColumn], rows: Sequence[Mapping[str, Cell]]) 
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema=schema), sink)
     return sink.getvalue()
-
-
-def _written(value: Cell) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError("a cell holds no finite number: say None where nothing can be said")
-        return repr(float(value))
-    return str(value)
-
-
-def _read_csv(path: Path, kinds: Mapping[str, Kind]) -> list[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as source:
-            header, *lines = csv.reader(source)
-        if header != list(kinds):
-            raise _damaged(path)
-        return [
-            {
-                name: _value(cell, kind)
-                for cell, (name, kind) in zip(line, kinds.items(), strict=True)
-            }
-            for line in lines
-        ]
-    except OSError as error:
-        raise InputError(
-            f"{path} can't be read ({error.strerror}): make the tables with "
-            "`sentinel evaluate … --out FOLDER`"
-        ) from error
-    except (ValueError, KeyError, csv.Error) as error:
-        raise _damaged(path) from error
-
-
-def _value(cell: str, kind: Kind) -> Cell:
-    if cell == "":
-        return None
-    if kind == "truth":
-        return {"true": True, "false": False}[cell]
-    if kind == "integer":
-        return int(cell)
-    if kind == "text":
-        return cell
-    number = float(cell)
-    if not math.isfinite(number):
-        raise ValueError("no table is written with such a number")
-    return number
-
-
-def _damaged(path: Path) -> InputError:
-    return InputError(f"{path} is damaged: make it again with `sentinel evaluate … --out FOLDER`")

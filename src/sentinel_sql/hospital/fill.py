@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import sqlglot
 from sqlglot import exp
 
 from sentinel_sql.hospital.slots import SLOTS, spoken
 from sentinel_sql.hospital.templates.template import AnswerableTemplate, UnanswerableTemplate
 from sentinel_sql.hospital.wordings import frame
+from sentinel_sql.sql_tree import parse_one
 
 Values: TypeAlias = Mapping[str, str | int | float]
 
@@ -152,7 +152,7 @@ def _widened(gold: str) -> tuple[str, int] | None:
     """Ask for one row more than the limit, with the first sort key as the last column."""
     if " LIMIT " not in gold:
         return None
-    tree = sqlglot.parse_one(gold, dialect="sqlite")
+    tree = parse_one(gold)
     limit, order = tree.args.get("limit"), tree.args.get("order")
     if not isinstance(tree, exp.Select) or limit is None or order is None:
         return None

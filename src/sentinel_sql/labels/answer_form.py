@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+
+from sentinel_sql.sql_tree import parse_one
 
 _SET = re.compile(
     r"\b(?:which|list|who|names? of|what (?:are|were) the (?:names?|drugs?|types?))\b",
@@ -17,9 +18,14 @@ _SET = re.compile(
 _EACH = re.compile(
     r"\b(?:each|every|how many|how often|count|number of|times?|values?)\b", re.IGNORECASE
 )
+_NO_ORDER = re.compile(
+    r"\b(?:any|no particular|whatever) order\b|\border (?:doesn't|does not) matter\b", re.IGNORECASE
+)
 _ORDER = re.compile(
     r"\b(?:order(?:ed)?|sort(?:ed)?|rank(?:ed|ing)?|top|first|last|earliest|latest|newest|oldest"
-    r"|most|least|highest|lowest|ascending|descending|chronological(?:ly)?)\b",
+    r"|most|least|highest|lowest|ascending|descending|chronological(?:ly)?|alphabetical(?:ly)?"
+    r"|sorting|ordering|ranking|largest|smallest|biggest|longest|shortest|youngest|increasing"
+    r"|decreasing|by (?:date|time|name|age|size|value))\b",
     re.IGNORECASE,
 )
 
@@ -42,7 +48,7 @@ class SelectForm:
 def select_form(sql: str) -> SelectForm:
     """Read the form from the outermost SELECT; subqueries tell nothing of the answer's form."""
     try:
-        tree = sqlglot.parse_one(sql, read="sqlite")
+        tree = parse_one(sql)
     except (SqlglotError, RecursionError, ValueError):
         return SelectForm()
     ordered = tree.args.get("order") is not None
@@ -75,8 +81,17 @@ def asks_set(question: str, gold: SelectForm) -> bool:
 
 
 def asks_order(question: str, gold: SelectForm) -> bool:
-    """Tell if the rows' order is part of the answer: ORDER BY in the gold and in the wording."""
-    return gold.ordered and _ORDER.search(question) is not None
+    """Tell if the rows' order is taken for part of the answer: the gold has ORDER BY.
+
+    No list of words covers how people ask for an order. So it counts wherever the gold orders,
+    unless the wording says that it doesn't matter; `words_order` tells where nobody can be sure.
+    """
+    return gold.ordered and _NO_ORDER.search(question) is None
+
+
+def words_order(question: str) -> bool:
+    """Tell if the wording surely asks for an order."""
+    return _ORDER.search(question) is not None
 
 
 def _decimals(rounding: exp.Round) -> int | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import TypeAlias
 
 from sentinel_sql.database.executor import Cell
@@ -40,11 +42,11 @@ def comparable(
     numbers = {value for rows in raw for row in rows for kind, value in row if kind == "number"}
     same = _merged(float(n) if isinstance(n, float) else n for n in numbers)  # type: ignore[misc]
 
+    if digits is not None:
+        same = _rounded(same, digits)
+
     def settled(key: Key) -> Key:
-        if key[0] != "number":
-            return key
-        number = same[key[1]]
-        return ("number", number if digits is None else round(number, digits) + 0)
+        return ("number", same[key[1]]) if key[0] == "number" else key
 
     gold_keys, predicted_keys = [[tuple(map(settled, row)) for row in rows] for rows in raw]
     return gold_keys, predicted_keys
@@ -74,6 +76,17 @@ def _key(cell: Cell) -> Key:
     if time := _TIME.fullmatch(text):
         return ("time", f"{time[1]} {time[2] or '00:00'}:{time[3] or '00'}")
     return ("text", text.casefold())
+
+
+def _rounded(numbers: dict[object, int | float], digits: int) -> dict[object, int | float]:
+    """Round as SQLite does, whose halves go away from zero; Python's go to the even digit."""
+    with closing(sqlite3.connect(":memory:")) as sqlite:
+        return {
+            key: number
+            if abs(number) >= 2**52
+            else sqlite.execute("SELECT round(?, ?) + 0.0", (number, digits)).fetchone()[0]
+            for key, number in numbers.items()
+        }
 
 
 def _merged(numbers: Iterable[int | float]) -> dict[object, int | float]:

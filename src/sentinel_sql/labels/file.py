@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 from collections.abc import Iterable, Mapping
+from itertools import chain
+from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from sentinel_sql.errors import InputError, LabelsError
-from sentinel_sql.labels.record import FORMAT, JudgeName, Label, LabelsHeader
+from sentinel_sql.labels.record import FORMAT, JudgeName, Label, Labels, LabelsHeader
 from sentinel_sql.schema import Schema
+from sentinel_sql.storage.checksums import Line, read_lines, with_checksum
 from sentinel_sql.storage.whole_file import check_writable, write_whole
 
 _REMEDY = "make it again with `sentinel label`"
 
 
-def write_labels(path: Path, header: LabelsHeader, labels: Iterable[Label]) -> None:
+def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterable[Label]) -> None:
     """Write a labels file; it appears whole, readable by its owner only, or not at all.
 
     Raises:
         LabelsError: two labels have one question id, or the file can't be written.
     """
-    lines = [json.dumps(_header_json(header))]
+    path = Path(path)
+    records: list[dict[str, Any]] = []
     seen: set[str] = set()
     for label in labels:
         if label.question_id in seen:
@@ -34,9 +39,14 @@ def write_labels(path: Path, header: LabelsHeader, labels: Iterable[Label]) -> N
                 "runs have distinct ids"
             )
         seen.add(label.question_id)
-        lines.append(json.dumps(_label_json(label)))
+        records.append(_label_json(label))
+    records.insert(0, _header_json(header, labels=len(records)))
+    lines = (
+        with_checksum(json.dumps(record).encode(), line=number)
+        for number, record in enumerate(records, 1)
+    )
     try:
-        write_whole(path, "\n".join(lines) + "\n")
+        write_whole(path, b"".join(lines))
     except OSError as error:
         raise LabelsError(
             f"{path} can't be written ({error.strerror}): name another place for the labels"
@@ -73,27 +83,32 @@ def check_place(path: Path) -> None:
         )
 
 
-def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:
+def read_labels(path: str | PathLike[str]) -> Labels:
     """Read what `write_labels` wrote: the header, and the labels by question id.
 
     Raises:
         LabelsError: the file is missing, isn't a labels file, has another version, is cut
             short, or labels a question twice.
     """
+    path = Path(path)
     try:
-        text = path.read_bytes().decode()
+        data = path.read_bytes()
+        data.decode()
     except OSError as error:
         raise LabelsError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from error
     except UnicodeDecodeError as error:
         raise LabelsError(f"{path} isn't a labels file: {_REMEDY}") from error
-    lines = text.split("\n")
-    header = _header(path, lines[0])
-    if lines[-1]:
-        raise LabelsError(f"{path} is cut short in line {len(lines)}: {_REMEDY}")
+    lines = read_lines(io.BytesIO(data), file=path, remedy=_REMEDY, refusal=LabelsError)
+    first = next(lines, Line(1, b"", True))
+    header, stated = _header(path, first.content)
     labels: dict[str, Label] = {}
-    for number, line in enumerate(lines[1:-1], 2):
+    for number, content, ended in chain([first], lines):
+        if not ended:
+            raise LabelsError(f"{path} is cut short in line {number}: {_REMEDY}")
+        if number == first.number:
+            continue
         try:
-            label = Label.model_validate_json(line)
+            label = Label.model_validate_json(content)
         except ValidationError as error:
             raise LabelsError(f"{path}, line {number} is no label: {_REMEDY}") from error
         if label.question_id in labels:
@@ -102,10 +117,14 @@ def read_labels(path: Path) -> tuple[LabelsHeader, dict[str, Label]]:
                 f"{_REMEDY}"
             )
         labels[label.question_id] = label
-    return header, labels
+    if stated is not None and len(labels) != stated:
+        raise LabelsError(
+            f"{path} is cut short, it had {stated:,} labels and has {len(labels):,}: {_REMEDY}"
+        )
+    return Labels(header=header, by_run=labels)
 
 
-def _header_json(header: LabelsHeader) -> dict[str, Any]:
+def _header_json(header: LabelsHeader, *, labels: int) -> dict[str, Any]:
     told = {"model": header.model, "prompt_sha256": header.prompt_sha256}
     return {
         "format": FORMAT,
@@ -115,6 +134,7 @@ def _header_json(header: LabelsHeader) -> dict[str, Any]:
         "clock": header.clock,
         **{name: value for name, value in told.items() if value is not None},
         "schema": header.schema.to_json(),
+        "labels": labels,
     }
 
 
@@ -124,7 +144,8 @@ def _label_json(label: Label) -> dict[str, Any]:
     return label.model_dump(exclude=unset)
 
 
-def _header(path: Path, line: str) -> LabelsHeader:
+def _header(path: Path, line: bytes) -> tuple[LabelsHeader, int | None]:
+    """Return the header, and how many labels the file had; None in one of an older version."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -148,9 +169,10 @@ def _header(path: Path, line: str) -> LabelsHeader:
     texts = all(isinstance(text, str) for text in (mode, database, clock)) and all(
         text is None or isinstance(text, str) for text in (model, prompt)
     )
-    if judge not in get_args(JudgeName) or not texts:
+    stated = data.get("labels")
+    if judge not in get_args(JudgeName) or not texts or type(stated) not in (int, type(None)):
         raise LabelsError(f"{path} has a damaged header: {_REMEDY}")
-    return LabelsHeader(
+    made = LabelsHeader(
         judge=judge,
         mode=mode,
         database=database,
@@ -159,6 +181,7 @@ def _header(path: Path, line: str) -> LabelsHeader:
         model=model,
         prompt_sha256=prompt,
     )
+    return made, stated
 
 
 def _shown(text: str) -> str:

@@ -7,8 +7,9 @@ needs no database.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,6 +22,12 @@ JudgeName = Literal["strict", "rules", "llm"]
 
 UNJUDGED = "unjudged"
 """The reason of an answer that no verdict could be had for: kept apart, never guessed."""
+
+TIMED_OUT = "timed-out"
+"""The reason of an answer whose query ran into the deadline: slow isn't wrong, so unjudged."""
+
+TIED = "tied"
+"""The reason of an answer that is right because the gold's tied rows may come like that too."""
 
 _NO_JUDGE_ASKED = frozenset({"answer-error", "answer-refused", "rows-differ"})
 
@@ -77,3 +84,10 @@ class LabelsHeader:
     schema: Schema
     model: str | None = None
     prompt_sha256: str | None = None
+
+
+class Labels(NamedTuple):
+    """The labels of one file: under what they were made, and each by its run's question id."""
+
+    header: LabelsHeader
+    by_run: Mapping[str, Label]

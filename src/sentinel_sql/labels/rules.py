@@ -12,7 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sentinel_sql.database.executor import ExecutionResult
-from sentinel_sql.labels.answer_form import SelectForm, asks_order, asks_set, select_form
+from sentinel_sql.labels.answer_form import (
+    SelectForm,
+    asks_order,
+    asks_set,
+    select_form,
+    words_order,
+)
 from sentinel_sql.labels.cells import Rows, comparable, distinctive
 
 EXTRA_COLUMNS = 2
@@ -72,8 +78,13 @@ def judge_by_rules(question: str, gold: Answer, predicted: Answer) -> Verdict:
             if reason is not None:
                 forgiven = ["rounded"] * (digits is not None) + reason + ["duplicates"] * as_set
                 return Verdict(correct=True, reason="+".join(forgiven) or "same-values")
+    if len(given.columns) > len(wanted.columns) + EXTRA_COLUMNS:
+        return Verdict(correct=False, reason="too-many-columns")
     plain = comparable(wanted.rows, given.rows, digits=None)
-    return Verdict(correct=False, reason=_difference(*plain))
+    differs = _difference(*plain)
+    if differs == "order-differs" and not words_order(question):
+        differs = "order-unclear"
+    return Verdict(correct=False, reason=differs)
 
 
 def _agreement(

@@ -5,7 +5,6 @@ JSON Lines beside the labels, 0600. It holds no question, no query and no row.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import ClassVar, Final, Literal, Self
 
@@ -13,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.case import Case
-from sentinel_sql.storage import append_log as durable
+from sentinel_sql.storage.append_log import AppendLog, read_count
+from sentinel_sql.storage.checksums import read_lines
 
 FORMAT: Final = "sentinel-verdicts/1"
 _START: Final = b'{"format":"sentinel-verdicts/1"'
@@ -46,10 +46,9 @@ class VerdictLog:
     prompt, so a changed answer or another model is asked anew.
     """
 
-    def __init__(self, *, path: Path, lock: int, file: int, known: list[StoredVerdict]) -> None:
+    def __init__(self, *, path: Path, log: AppendLog, known: list[StoredVerdict]) -> None:
         self.path = path
-        self._lock = lock
-        self._file = file
+        self._log = log
         self._known = {_key(verdict): verdict for verdict in known}
 
     @classmethod
@@ -60,24 +59,29 @@ class VerdictLog:
             LabelsError: another process writes to it, a line is damaged, or it can't be written.
         """
         path = Path(path)
+
+        def check() -> None:  # a file of another kind, named by mistake, isn't mended
+            if path.exists():
+                read_verdicts(path)
+
         try:
-            lock = durable.lock(path.with_name(path.name + ".lock"))
+            log = AppendLog.open(
+                path,
+                lock=path.with_name(path.name + ".lock"),
+                torn=path.with_name(path.name + ".torn"),
+                is_whole=_is_whole,
+                check=check,
+            )
         except StoreError as error:
-            raise LabelsError(f"{path}: {error}") from error
+            raise LabelsError(str(error)) from error
         except OSError as error:
-            raise _unwritable(path, error) from error
-        file = -1
+            raise LabelsError(
+                f"{path} can't be written ({error.strerror}): name another file with --verdicts"
+            ) from error
         try:
-            file = durable.open_to_append(path)
-            read_verdicts(path)  # a file of another kind, named by mistake, isn't mended
-            durable.mend_tail(path, _is_whole, torn=path.with_name(path.name + ".torn"))
-            return cls(path=path, lock=lock, file=file, known=read_verdicts(path))
-        except BaseException as error:
-            if file >= 0:
-                os.close(file)
-            os.close(lock)
-            if isinstance(error, OSError):
-                raise _unwritable(path, error) from error
+            return cls(path=path, log=log, known=read_verdicts(path))
+        except BaseException:
+            log.close()
             raise
 
     def find(self, case: Case, *, model: str, prompt_sha256: str) -> StoredVerdict | None:
@@ -91,17 +95,16 @@ class VerdictLog:
             LabelsError: the disk is full or broken; all verdicts before are kept.
         """
         try:
-            durable.append(self._file, verdict.model_dump_json().encode() + b"\n")
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
+            self._log.append(verdict.model_dump_json().encode())
+        except StoreError as error:
+            raise LabelsError(str(error)) from error
         self._known[_key(verdict)] = verdict
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._file)
-        os.close(self._lock)
+        self._log.close()
 
 
 def read_verdicts(path: str | Path) -> list[StoredVerdict]:
@@ -110,23 +113,25 @@ def read_verdicts(path: str | Path) -> list[StoredVerdict]:
     Raises:
         LabelsError: it can't be read, or a line is no verdict.
     """
+    path, found = Path(path), []
     try:
-        *lines, tail = Path(path).read_bytes().split(b"\n")
+        expected = read_count(path)
+        with path.open("rb") as lines:
+            for number, content, ended in read_lines(
+                lines, file=path, expected=expected, refusal=LabelsError
+            ):
+                verdict = _verdict(content)
+                if verdict is not None:
+                    found.append(verdict)
+                elif ended or not (content.startswith(_START) or _START.startswith(content)):
+                    raise LabelsError(
+                        f"{path}, line {number} is no {FORMAT} verdict: take the line out, or name "
+                        "another file with --verdicts"
+                    )
+    except StoreError as error:
+        raise LabelsError(str(error)) from error
     except OSError as error:
         raise LabelsError(f"{path} can't be read ({error.strerror}): check the path") from error
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(StoredVerdict.model_validate_json(line))
-        except ValidationError as error:
-            raise LabelsError(
-                f"{path}, line {number} is no {FORMAT} verdict: take the line out, or name another "
-                "file with --verdicts"
-            ) from error
-    if not (tail.startswith(_START) or _START.startswith(tail)):
-        raise LabelsError(
-            f"{path} is no file of {FORMAT} verdicts: name another file with --verdicts"
-        )
     return found
 
 
@@ -134,16 +139,12 @@ def _key(verdict: StoredVerdict) -> tuple[str, str, str, str]:
     return (verdict.question_id, verdict.case_sha256, verdict.model, verdict.prompt_sha256)
 
 
-def _is_whole(line: bytes) -> bool:
+def _verdict(record: bytes) -> StoredVerdict | None:
     try:
-        StoredVerdict.model_validate_json(line)
+        return StoredVerdict.model_validate_json(record)
     except ValidationError:
-        return False
-    return True
+        return None
 
 
-def _unwritable(path: Path, error: OSError) -> LabelsError:
-    return LabelsError(
-        f"{path} can't be written ({error.strerror}); all verdicts written before are kept: free "
-        "the disk or name another file with --verdicts"
-    )
+def _is_whole(record: bytes) -> bool:
+    return _verdict(record) is not None

@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")
 _AGAIN = "fit the monitor again with `sentinel fit`"
 
 
-def save(monitor: Monitor, folder: str | Path) -> None:
+def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
     """Write a monitor. The folder appears whole or not at all; an older bundle is replaced.
 
     Raises:
@@ -70,14 +71,14 @@ def save(monitor: Monitor, folder: str | Path) -> None:
         _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
 
 
-def check_place(folder: str | Path) -> None:
+def check_place(folder: str | PathLike[str]) -> None:
     """Check that a monitor can be saved there, before a fit that may take hours.
 
     Raises:
         BundleError: the folder holds something other than a bundle, or can't be written.
     """
     with _refusing(Path(folder)):
-        check_replaceable(folder, known_by=MANIFEST, parts=_FILES, kind="monitor")
+        check_replaceable(Path(folder), known_by=MANIFEST, parts=_FILES, kind="monitor")
 
 
 @contextmanager
@@ -92,7 +93,7 @@ def _refusing(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def load(folder: str | Path) -> Monitor:
+def load(folder: str | PathLike[str]) -> Monitor:
     """Read a monitor that `save` wrote.
 
     Raises:

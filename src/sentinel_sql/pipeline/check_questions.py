@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from sentinel_sql.database.executor import Cell, Database, ExecutionResult
-from sentinel_sql.labels.strict import mode_named, strict_match
+from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
+from sentinel_sql.labels.ties import ranks
 from sentinel_sql.questions.record import Question
 
 NAMED = 20
@@ -23,7 +25,9 @@ class CheckReport:
     Every answerable question is in one of `matched`, `mismatched`, `errors` (its gold SQL
     can't be executed), `uncompared` (it executes, no answer is shipped) and `cut` (its result
     is longer than the executor keeps, and the rest would decide). `empty_gold` counts those
-    whose gold executes to no rows. `mismatched_ids`, `empty_gold_ids` and `error_ids` (id → the
+    whose gold executes to no rows, `undetermined` those whose gold may give other rows over the
+    same data: `undetermined_ids` says whether its LIMIT cuts through a tie or its order leaves rows
+    tied. `mismatched_ids`, `empty_gold_ids` and `error_ids` (id → the
     database's words) name the first `NAMED`.
     """
 
@@ -36,13 +40,27 @@ class CheckReport:
     uncompared: int
     cut: int
     empty_gold: int
+    undetermined: int
     mismatched_ids: tuple[str, ...]
     empty_gold_ids: tuple[str, ...]
+    undetermined_ids: Mapping[str, str]
     error_ids: Mapping[str, str]
+
+    @property
+    def summary(self) -> str:
+        """How many of the queries run and how many match, in a line."""
+        queries = self.matched + self.mismatched + self.errors + self.uncompared + self.cut
+        ran = queries - self.errors
+        runs = f"all {queries} queries run" if ran == queries else f"{ran} of {queries} queries run"
+        compared = self.matched + self.mismatched
+        if not compared:
+            return f"{runs}; no answer is given to compare with"
+        return f"{runs}; {self.matched} of {compared} given answers match, compared by {self.mode}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         return {
+            "summary": self.summary,
             "mode": self.mode,
             "answerable": self.answerable,
             "unanswerable": self.unanswerable,
@@ -52,8 +70,10 @@ class CheckReport:
             "uncompared": self.uncompared,
             "cut": self.cut,
             "empty_gold": self.empty_gold,
+            "undetermined": self.undetermined,
             "mismatched_ids": list(self.mismatched_ids),
             "empty_gold_ids": list(self.empty_gold_ids),
+            "undetermined_ids": dict(self.undetermined_ids),
             "error_ids": dict(self.error_ids),
         }
 
@@ -61,7 +81,7 @@ class CheckReport:
 def check_questions(
     questions: Sequence[Question],
     database: Database,
-    mode: str,
+    mode: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> CheckReport:
     """Execute each distinct gold SQL once and compare it with the answers that are shipped.
@@ -69,13 +89,14 @@ def check_questions(
     Args:
         questions: of this database.
         database: executes the gold SQL after the mode has prepared it.
-        mode: name of an equivalence mode. EHRSQL-2024 ships its answers as text, so only
-            `ehrsql-2024` can match them.
+        mode: name of an equivalence mode; by default the one by which such questions are
+            labelled.
         on_progress: told (answerable questions done, answerable questions in all).
 
     Raises:
         InputError: no such mode.
     """
+    mode = mode_of(questions, database.name) if mode is None else mode
     equivalence = mode_named(mode)
     by_gold: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
@@ -83,18 +104,26 @@ def check_questions(
             by_gold[question.gold_sql].append(question)
     found: dict[str, list[str]] = defaultdict(list)
     error_of: dict[str, str] = {}
+    chance: dict[str, str] = {}
     total, done = sum(map(len, by_gold.values())), 0
     for gold_sql, asked in by_gold.items():
-        gold = database.execute(equivalence.postprocess(gold_sql))
+        prepared = equivalence.postprocess(gold_sql)
+        gold = database.execute(prepared)
+        undetermined = _undetermined(prepared, gold, database)
         for question in asked:
+            if undetermined is not None:
+                chance[question.id] = undetermined
             if gold.kind in ("error", "refused"):
                 found["errors"].append(question.id)
                 error_of[question.id] = gold.error or gold.kind
             elif question.gold_answer is None:
                 found["uncompared"].append(question.id)
             else:
-                shipped = _shipped(question.gold_answer)
-                same = strict_match(equivalence, question.text, gold_sql, gold, shipped)
+                verdicts = [
+                    strict_match(equivalence, question.text, gold_sql, gold, shipped)
+                    for shipped in _shipped(question.gold_answer)
+                ]
+                same = True if True in verdicts else verdicts[0]
                 found[{True: "matched", False: "mismatched", None: "cut"}[same]].append(question.id)
             if gold.kind == "empty":
                 found["empty_gold"].append(question.id)
@@ -111,20 +140,52 @@ def check_questions(
         uncompared=len(found["uncompared"]),
         cut=len(found["cut"]),
         empty_gold=len(found["empty_gold"]),
+        undetermined=len(chance),
         mismatched_ids=tuple(found["mismatched"][:NAMED]),
         empty_gold_ids=tuple(found["empty_gold"][:NAMED]),
+        undetermined_ids=dict(list(chance.items())[:NAMED]),
         error_ids={question_id: error_of[question_id] for question_id in found["errors"][:NAMED]},
     )
 
 
-def _shipped(answer: str) -> ExecutionResult:
-    """Read a printed answer: a list of rows, or else the text of its one cell."""
-    rows: tuple[tuple[Cell, ...], ...] = ((answer,),)
-    try:
-        value = ast.literal_eval(answer)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        value = None
+def _undetermined(sql: str, gold: ExecutionResult, database: Database) -> str | None:
+    """Say why the data don't determine a gold query's result, or return None."""
+    known = ranks(sql, gold, database.execute)
+    if known is None:
+        return None
+    if known.cut_through_a_tie:
+        return "its LIMIT cuts through a tie: order by something more, or ask for all of them"
+    if known.order_within_a_tie:
+        return "rows of equal rank come in any order: order by something more if the order counts"
+    return None
+
+
+def _shipped(answer: str) -> list[ExecutionResult]:
+    """Read a printed answer: rows or one cell, as it stands, and with numbers for their texts."""
+    value: object = answer
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        value = ast.literal_eval(answer.strip())
     if isinstance(value, list) and all(isinstance(row, list | tuple) for row in value):
         rows = tuple(tuple(row) for row in value)
-    width = len(rows[0]) if rows else 0
-    return ExecutionResult(kind="rows" if rows else "empty", columns=("",) * width, rows=rows)
+    else:
+        rows = ((answer,),)
+    numbers = tuple(tuple(map(_number, row)) for row in rows)
+    return [
+        ExecutionResult(
+            kind="rows" if rows else "empty",
+            columns=("",) * (len(rows[0]) if rows else 0),
+            rows=each,
+        )
+        for each in dict.fromkeys((rows, numbers))
+    ]
+
+
+def _number(cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    if cell.strip().casefold() in ("none", "null"):
+        return None
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(cell)
+    return cell

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
+from os import PathLike
 from pathlib import Path
+from typing import Protocol
 
+from sentinel_sql.agent.react import Asked, finished
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes import Prober
-from sentinel_sql.errors import EndpointError, QuestionsError
-from sentinel_sql.pipeline.workers import Agent, Workers
+from sentinel_sql.errors import QuestionsError
+from sentinel_sql.pipeline.ask_many import Tally, ask_many
+from sentinel_sql.pipeline.inputs import AnyQuestions, questions_from
+from sentinel_sql.pipeline.probe import with_probes
 from sentinel_sql.questions.record import Question
+from sentinel_sql.trajectory.record import AgentInfo, Step, Trajectory
 from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore
+
+
+class Agent(Protocol):
+    """What can be collected from: `ReactAgent`, or any agent that yields steps.
+
+    One agent is used by all workers at once, so it keeps no state between runs.
+    """
+
+    @property
+    def info(self) -> AgentInfo:
+        """What tells this agent from another."""
+        ...
+
+    def steps(self, question: Asked) -> Iterator[Step]:
+        """Run, and yield each step as it is done."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,11 +101,11 @@ class CollectSummary:
 
 
 def collect(
-    questions: Sequence[Question],
+    questions: AnyQuestions,
     agent: Agent,
     database: Database,
     *,
-    store: str | Path,
+    store: str | PathLike[str],
     workers: int = 4,
     limit: int | None = None,
     prober: Prober | None = None,
@@ -93,7 +118,7 @@ def collect(
     collection with a summary; runs under way then are given up.
 
     Args:
-        questions: what to ask, ids all different.
+        questions: what to ask, ids all different; or their file.
         agent: who answers; shared by the workers.
         database: the agent's database, for the store's manifest.
         store: the store's folder; made if absent.
@@ -109,6 +134,7 @@ def collect(
         EndpointError: the endpoint is unusable: its very first answer says so, or runs keep
             failing. What was recorded before stays.
     """
+    questions = questions_from(questions)
     _refuse_doubles(questions)
     manifest = StoreManifest(
         agent=agent.info,
@@ -120,50 +146,93 @@ def collect(
         held = opened.ids
         missing = [question for question in questions if question.id not in held]
         due = missing[:limit]
-        work = Workers(due, agent, database, opened, prober=prober)
+        recorded: list[_Usage] = []
 
-        def show() -> None:
+        def keep(run: Trajectory) -> Future[None]:
+            stored = opened.submit(run)
+            stored.add_done_callback(
+                lambda done: None if done.exception() else recorded.append(_usage(run))
+            )
+            return stored
+
+        def show(asked: Tally) -> None:
             if on_progress is not None:
                 on_progress(
                     Progress(
-                        total=len(due),
-                        done=work.done,
-                        failed=work.failures.total(),
-                        seconds=work.seconds,
+                        total=len(due), done=asked.done, failed=asked.failed, seconds=asked.seconds
                     )
                 )
 
-        work.run(max(1, workers), show)
-    # The store is closed here, so all that was recorded is counted.
-    if work.end is not None:
-        raise _with_what_is_kept(work.end, work.done, opened.folder)
+        asked = ask_many(
+            due,
+            partial(_runs, agent, database, prober),
+            keep,
+            workers=workers,
+            what="runs",
+            place=opened.folder,
+            on_progress=show,
+        )
     held = opened.ids
     return CollectSummary(
         store=opened.folder,
         asked=len(questions),
-        done=work.done,
+        done=len(recorded),
         already_there=len(questions) - len(missing),
-        failed=dict(work.failures),
+        failed=asked.failures,
         gaps=tuple(question.id for question in questions if question.id not in held),
-        steps=work.steps,
-        prompt_tokens=work.prompt_tokens,
-        completion_tokens=work.completion_tokens,
-        notes=dict(work.notes),
-        seconds=work.seconds,
-        interrupted=work.interrupted,
+        steps=sum(usage.steps for usage in recorded),
+        prompt_tokens=sum(usage.prompt_tokens for usage in recorded),
+        completion_tokens=sum(usage.completion_tokens for usage in recorded),
+        notes=dict(Counter(note for usage in recorded for note in usage.notes)),
+        seconds=asked.seconds,
+        interrupted=asked.interrupted,
     )
 
 
-def _with_what_is_kept(end: BaseException, done: int, folder: Path) -> BaseException:
-    if not isinstance(end, EndpointError):
-        return end
-    error = EndpointError(
-        f"{end}. {done} runs of this time are kept in {folder}; the same command goes on from "
-        "there",
-        for_every_call=end.for_every_call,
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Usage:
+    """What one run took."""
+
+    steps: int
+    prompt_tokens: int
+    completion_tokens: int
+    notes: tuple[str, ...]
+
+
+def _usage(run: Trajectory) -> _Usage:
+    known = [step.usage for step in run.steps if step.usage is not None]
+    return _Usage(
+        steps=len(run.steps),
+        prompt_tokens=sum(usage.prompt_tokens or 0 for usage in known),
+        completion_tokens=sum(usage.completion_tokens or 0 for usage in known),
+        notes=tuple(note for step in run.steps for note in step.notes),
     )
-    error.__cause__ = end
-    return error
+
+
+def _runs(
+    agent: Agent,
+    database: Database,
+    prober: Prober | None,
+    question: Question,
+    stop: threading.Event,
+) -> Iterator[Trajectory]:
+    """Yield the run over one question, or nothing where the collection ends before it."""
+    try:
+        run = finished(agent.info, question, database, _until(stop, agent.steps(question)))
+    except _StoppedError:
+        return
+    yield run if prober is None else with_probes(run, prober)
+
+
+def _until(stop: threading.Event, steps: Iterator[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        if stop.is_set():
+            raise _StoppedError
+
+
+class _StoppedError(Exception):
+    """The collection ends, so this run is given up."""
 
 
 def _refuse_doubles(questions: Sequence[Question]) -> None:

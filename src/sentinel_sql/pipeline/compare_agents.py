@@ -1,9 +1,8 @@
-"""Several evaluated agents side by side: reads their folders, makes the cross-agent exhibits."""
+"""Several evaluated agents side by side: their names, and the cross-agent exhibits."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.evaluation.studies.cross_agent import cross_agent_exhibits
-from sentinel_sql.evaluation_store.folder import StoredEvaluation, read
+from sentinel_sql.evaluation_store.folder import StoredEvaluation
+from sentinel_sql.trajectory.agent_identity import agent_of
 
 Document = Mapping[str, Any]
 
@@ -22,38 +22,36 @@ _ALIKE: Mapping[str, Callable[[Document], Any]] = {
 }
 
 
-def across(
-    folders: Iterable[str | Path], *, names: Sequence[str] | None = None
+def compare_agents(
+    evaluations: Sequence[StoredEvaluation], *, names: Sequence[str] | None = None
 ) -> dict[str, Exhibit[Any]]:
-    """Return the exhibits over the agents of several evaluation folders, by name.
+    """Return the exhibits over the agents of several evaluations, by name.
 
     Where the agents weren't asked the same questions, each note says so.
 
     Args:
-        folders: one for each agent.
-        names: of the agents, in the same order; made of their fingerprints if None.
+        evaluations: one for each agent.
+        names: of the agents, in the same order; `agent_names` if None.
 
     Raises:
-        InputError: no folder, one that holds no evaluation, or evaluations that can't stand in
-            one table: of another pool, other stakes or other options.
+        InputError: no evaluation, or some that can't stand in one table: of another pool, other
+            stakes or other options.
     """
-    places = [Path(folder) for folder in folders]
-    stored = [read(folder) for folder in places]
-    if not stored:
+    if not evaluations:
         raise InputError("no evaluation to compare: name at least one folder")
-    first = stored[0].document
-    for what, told in _ALIKE.items():
-        for folder, other in zip(places, stored, strict=True):
-            if told(first) != told(other.document):
+    first = evaluations[0]
+    for what, value_of in _ALIKE.items():
+        for other in evaluations:
+            if value_of(first.document) != value_of(other.document):
                 raise InputError(
-                    f"{places[0]} and {folder} are evaluations with different {what}, so their "
-                    "figures can't stand in one table: evaluate the agents alike"
+                    f"{first.folder} and {other.folder} are evaluations with different {what}, so "
+                    "their figures can't stand in one table: evaluate the agents alike"
                 )
-    names = names or agent_names(stored, places)
+    names = names or agent_names(evaluations)
     exhibits = cross_agent_exhibits(
-        {name: it.evidence for name, it in zip(names, stored, strict=True)}
+        {name: it.evidence for name, it in zip(names, evaluations, strict=True)}
     )
-    if len({it.document["hashes"]["pools"] for it in stored}) > 1:
+    if len({it.document["hashes"]["pools"] for it in evaluations}) > 1:
         exhibits = {
             name: replace(it, note=f"{it.note} The agents weren't asked the same questions.")
             for name, it in exhibits.items()
@@ -61,19 +59,24 @@ def across(
     return exhibits
 
 
-def agent_names(stored: Sequence[StoredEvaluation], folders: Sequence[Path]) -> tuple[str, ...]:
-    """Return a name for the agent of each evaluation: the shortest that tells them all apart.
+def agent_names(evaluations: Sequence[StoredEvaluation]) -> tuple[str, ...]:
+    """Return a name for the agent of each evaluation, no two alike.
 
-    That is the model, or all that is known of the agent, or the folder.
+    That is the model, or else the agent's own name. Where one stands twice, the part of the
+    folder's path in which they differ is added, and a number where even that is alike.
     """
-    agents = [str(it.document["monitor"]["agent"]) for it in stored]
-    models = [_model(agent) for agent in agents]
-    for names in (models, agents, [folder.name for folder in folders]):
-        if max(Counter(names).values(), default=1) == 1:
-            return tuple(names)
-    return tuple(map(str, folders))
+    names = [_short_name(it) for it in evaluations]
+    paths = [it.folder.resolve().parts for it in evaluations]
+    while len(paths) > 1 and len({path[-1:] for path in paths}) == 1:
+        paths = [path[:-1] for path in paths]
+    unique: list[str] = []
+    for number, (name, path) in enumerate(zip(names, paths, strict=True), 1):
+        longer = f"{name} ({path[-1]})" if names.count(name) > 1 and path else name
+        unique.append(longer if longer not in unique else f"{longer} {number}")
+    return tuple(unique)
 
 
-def _model(agent: str) -> str:
-    name, model, *_ = (*agent.split(" | "), "-")
-    return name if model == "-" else model
+def _short_name(evaluation: StoredEvaluation) -> str:
+    agent = agent_of(str(evaluation.document["monitor"]["agent"]))
+    name = "" if agent is None else (agent.model or agent.name)
+    return Path(name).name[:60] or evaluation.folder.name

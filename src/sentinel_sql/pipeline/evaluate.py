@@ -1,13 +1,15 @@
 """Evaluating a frozen monitor: score one pool, replay every system, gather the exhibits.
 
 Evaluating on the held-out pool spends it, and is written down beside the bundle before any
-figure is shown. It may be spent again; the count of distinct looks stands in the result.
+run is replayed. It may be spent again; the count of distinct looks stands in the result.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -19,34 +21,51 @@ from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError
 from sentinel_sql.evaluation.bootstrap import RESAMPLES, SEED
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
-from sentinel_sql.evaluation.options import Options
+from sentinel_sql.evaluation.options import Options, Prices
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.spending import record_spending, settings_hash
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import MANIFEST
 from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.pipeline.inputs import (
+    AnyLabels,
+    AnyMonitor,
+    AnyPools,
+    AnyRuns,
+    labels_from,
+    monitor_from,
+    pools_from,
+    runs_from,
+)
+from sentinel_sql.pipeline.run_views import sample
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.questions.record import question_id_of
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Trajectory
 
 
 def evaluate(
-    monitor: Monitor,
-    trajectories: Iterable[Trajectory],
-    pools: Pools,
-    labels: Mapping[str, Label],
+    monitor: AnyMonitor,
+    trajectories: AnyRuns,
+    pools: AnyPools,
+    labels: AnyLabels | Mapping[str, Label],
     *,
     stakes: Sequence[float] = STAKES_OF_RECORD,
     pool: PoolName = "heldout",
+    exact_bar: bool = False,
+    strict: bool = False,
+    question_only: bool = False,
+    reweight: float | None = None,
+    prices: tuple[float, float] | None = None,
+    single_runs: bool = False,
     options: Options | None = None,
     schema: Schema | None = None,
     header: LabelsHeader | None = None,
-    bundle: Path | None = None,
+    bundle: str | PathLike[str] | None = None,
     seed: int = SEED,
     resamples: int = RESAMPLES,
     workers: int = 1,
@@ -55,17 +74,27 @@ def evaluate(
     """Replay every system over one pool of recorded runs.
 
     Args:
-        monitor: frozen; nothing of it is changed.
-        trajectories: the store's runs; those of other pools are passed over.
-        pools: the manifest that the monitor was fitted with.
-        labels: by run id. Runs of the pool without one, and answers without a verdict, are left
-            out and listed.
+        monitor: frozen, or the folder of its bundle, beside which spending is then recorded;
+            nothing of it is changed.
+        trajectories: the store's runs, the store, or its path; those of other pools are passed
+            over.
+        pools: the manifest that the monitor was fitted with, or its path.
+        labels: what `label_runs` or `read_labels` returned, the file's path, or labels by run id.
+            Runs of the pool without one, and answers without a verdict, are left out and listed.
         stakes: the λ to show, at least one.
         pool: `heldout`; another one for diagnostics, which spends nothing.
-        options: what to do otherwise than usual.
-        schema: the database's that the runs were over; refused if the monitor's is another.
-        header: of the labels file; where its judge or mode isn't that of the fit, it is noted.
-        bundle: the folder that the monitor was read from, beside which spending is recorded.
+        exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
+        strict: score the same decisions by the strict labels.
+        question_only: judge by the question alone, as a rival of the monitor.
+        reweight: share of unanswerable questions in (0, 1) that every figure is for, or None.
+        prices: what a million prompt tokens and a million completion tokens cost, or None.
+        single_runs: keep a telling sample of single runs, which hold rows of data, for a report.
+            The runs are read a second time, so give a store or a list.
+        options: the five above in one record, instead of them.
+        schema: the database's that the runs were over; refused if the monitor's is another. The
+            labels' own where they have a header.
+        header: of labels by run id; where its judge or mode isn't that of the fit, it is noted.
+        bundle: the folder that a `Monitor` was read from, beside which spending is recorded.
         seed: of the bootstrap.
         resamples: of the bootstrap, at least one; fewer are faster, and their intervals coarser.
         workers: processes that score; the numbers don't depend on it. See `assess_runs`.
@@ -80,6 +109,27 @@ def evaluate(
         InputError: no stakes, or some that make no sense, no resamples, or an option that these
             runs don't allow.
     """
+    monitor, read_from = monitor_from(monitor)
+    bundle = read_from if bundle is None else Path(bundle)
+    pools = pools_from(pools)
+    if header is None and not isinstance(labels, Mapping):
+        header, labels = labels_from(labels)
+        schema = header.schema if schema is None else schema
+    elif not isinstance(labels, Mapping):
+        labels = labels_from(labels).by_run
+    if single_runs and iter(runs_from(trajectories)) is trajectories:
+        raise InputError(
+            "single_runs=True reads the runs a second time, and an iterator has none left then: "
+            "give a list or the store's path"
+        )
+    if options is None:
+        options = Options(
+            exact_bar=exact_bar,
+            strict=strict,
+            question_only=question_only,
+            reweight=reweight,
+            prices=None if prices is None else Prices(prompt=prices[0], completion=prices[1]),
+        )
     if not stakes:
         raise InputError("no stakes to evaluate at: give at least one λ, such as 1, 4 or 9")
     if resamples < 1:
@@ -92,7 +142,7 @@ def evaluate(
     picked = _Picked(monitor=monitor, pools=pools, pool=pool, labels=labels)
     scores = prefix_scores(
         monitor.estimators,
-        _counted(picked.runs(trajectories), len(asked), on_progress),
+        _counted(picked.runs(runs_from(trajectories)), len(asked), on_progress),
         pools=pools,
         labels=labels,
         workers=workers,
@@ -109,19 +159,11 @@ def evaluate(
     hashes = {"pools": pools.sha256, "runs": picked.sha256.hexdigest()}
     if bundle is not None:
         hashes["monitor"] = _monitor_hash(bundle)
-    evidence = Evidence.gather(
-        scores,
-        thresholds,
-        stakes=stakes,
-        options=options,
-        facts=RunFacts(
-            strict=picked.strict(scores),
-            prompt_tokens=np.array(picked.prompt_tokens, np.float64),  # None becomes NaN
-        ),
-        calibration=PrefixScores.from_columns(monitor.calibration),
-        seed=seed,
-        resamples=resamples,
+    facts = RunFacts(
+        strict=picked.strict(scores),
+        prompt_tokens=np.array(picked.prompt_tokens, np.float64),  # None becomes NaN
     )
+    Evidence.check_options(scores, facts, options)
     spent = None
     if bundle is not None and pool == "heldout":
         spent = record_spending(
@@ -132,7 +174,17 @@ def evaluate(
                 "settings": settings_hash(options, stakes, seed, resamples),
             },
         )
-    return Evaluation(
+    evidence = Evidence.gather(
+        scores,
+        thresholds,
+        stakes=stakes,
+        options=options,
+        facts=facts,
+        calibration=PrefixScores.from_columns(monitor.calibration),
+        seed=seed,
+        resamples=resamples,
+    )
+    evaluation = Evaluation(
         pool=pool,
         evidence=evidence,
         early_stops=tuple(
@@ -155,6 +207,10 @@ def evaluate(
         spent=spent,
         notes=() if header is None else labels_notes(monitor, header),
     )
+    if not single_runs or options.question_only:  # whose confidences aren't those of a run's steps
+        return evaluation
+    views = sample(evaluation, monitor, runs_from(trajectories), labels)
+    return replace(evaluation, views=tuple(views))
 
 
 def labels_notes(monitor: Monitor, header: LabelsHeader) -> tuple[str, ...]:
@@ -205,7 +261,7 @@ class _Picked:
                 raise BundleError(
                     f"the monitor was fitted on the agent ({self._monitor.agent}), but run "
                     f"{name} is of ({trajectory.agent.fingerprint}); "
-                    f"{told_apart(self._monitor.agent, trajectory.agent.fingerprint)}: fit a "
+                    f"{difference(self._monitor.agent, trajectory.agent.fingerprint)}: fit a "
                     "monitor on its own runs"
                 )
             self.questions.add(question_id_of(name, self._pools.templates) or name)

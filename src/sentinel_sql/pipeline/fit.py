@@ -32,6 +32,14 @@ from sentinel_sql.monitor.head import Bools, Floats, Head, Ints
 from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.monitor.snapshots import ReadRun, Task, fit_heads, read_run, score_prefixes
+from sentinel_sql.pipeline.inputs import (
+    AnyLabels,
+    AnyPools,
+    AnyRuns,
+    labels_from,
+    pools_from,
+    runs_from,
+)
 from sentinel_sql.pipeline.scoring import label_of, prefix_scores
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.trajectory.record import AgentInfo, Trajectory
@@ -46,10 +54,10 @@ STAGES = 5
 
 
 def fit(
-    trajectories: Iterable[Trajectory],
-    pools: Pools,
-    labels: Mapping[str, Label],
-    header: LabelsHeader,
+    trajectories: AnyRuns,
+    pools: AnyPools,
+    labels: AnyLabels | Mapping[str, Label],
+    header: LabelsHeader | None = None,
     *,
     head: str | Head[Any] = "linear",
     seed: int = 42,
@@ -59,11 +67,13 @@ def fit(
     """Fit a monitor on the runs of one agent, frozen on the calibration pool.
 
     Args:
-        trajectories: the store's runs; those of the held-out pool are passed over.
-        pools: the manifest; every run's question must be in it.
-        labels: by run id.
-        header: of the labels file: judge, clock, schema. A schema without tables leaves
-            failed_refs and bad_joins at their defaults, and the monitor's facts say so.
+        trajectories: the store's runs, the store, or its path; those of the held-out pool are
+            passed over.
+        pools: the manifest, or its path; every run's question must be in it.
+        labels: what `label_runs` or `read_labels` returned, or the file's path; or labels by run
+            id, with their header. A schema without tables leaves failed_refs and bad_joins at
+            their defaults, and the monitor's facts say so.
+        header: of labels by run id: judge, clock, schema; else left out.
         head: a kind of head: a name of `HEADS`, or one with settings of its own.
         seed: of folds, heads and hybrid; equal inputs and seeds give equal monitors.
         stakes: the λ to freeze an early stop for.
@@ -79,8 +89,10 @@ def fit(
         CannotFitError: a pool with too few runs of a class.
     """
     kind = head_with(head, {}) if isinstance(head, str) else head
+    pools = pools_from(pools)
+    header, labels = labels_from(labels, header)
     schema = header.schema if header.schema.tables else None
-    agent, by_pool, left_out = _sorted_by_pool(trajectories, pools, labels)
+    agent, by_pool, left_out = _sorted_by_pool(runs_from(trajectories), pools, labels)
     train, calibration = (
         _Pool.read(
             by_pool[name],

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from sentinel_sql.errors import InputError, StoreError
-from sentinel_sql.trajectory.formats import FORMATS
-from sentinel_sql.trajectory.formats.log import LogFormat, LoggedRun, read_records
-from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore
+from sentinel_sql.trajectory.formats import AUTO, FORMS
+from sentinel_sql.trajectory.formats.log import read_records
+from sentinel_sql.trajectory.formats.logged_record import (
+    LoggedRun,
+    ReadRecord,
+    form_of,
+    items_of,
+    question_of,
+    read_record,
+)
+from sentinel_sql.trajectory.formats.tools import Tools
+from sentinel_sql.trajectory.record import Trajectory
+from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore, read_trajectories
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,47 +36,70 @@ class ImportSummary:
         store: the folder that holds the runs.
         imported: runs added.
         already_there: runs whose ids the store held before.
-        failed: reason → how many records hold no run for it.
+        endings: rule of `ENDINGS` → how many of all read runs ended by it.
+        failed: reason → how many runs, or records without any, were left out for it.
         notes: what logs left open and how it was settled → how often.
+        unread: kind of item that no step is made of → how often.
     """
 
     store: Path
     imported: int
     already_there: int
+    endings: Mapping[str, int]
     failed: Mapping[str, int]
     notes: Mapping[str, int]
+    unread: Mapping[str, int]
 
 
 def import_runs(
-    files: Sequence[str | Path],
+    files: Sequence[str | PathLike[str]] | str | PathLike[str],
     *,
-    store: str | Path,
-    format: str = "openai-messages",  # noqa: A002 (the word that the command line has)
+    store: str | PathLike[str],
+    format: str = AUTO,  # noqa: A002 (the word that the command line has)
     model: str | None = None,
+    tools: Tools | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> ImportSummary:
     """Add the runs of log files to a store. All files are read before anything is written.
 
     Args:
-        files: the logs of one agent, gzip or not.
+        files: the logs of one agent, gzip or not; or a single one.
         store: the store's folder; made if absent.
-        format: a name of `FORMATS`.
+        format: a name of `FORMS`, or `auto`.
         model: who ran, where the logs don't say; by default the file's name without its endings.
+        tools: which tools run SQL and which end a run; None takes the common names.
         on_progress: called with runs written or skipped so far, and their number.
 
     Raises:
         InputError: no such format, or a file that can't be read.
         StoreError: the files are of several agents, no record holds a run, an id stands twice,
-            or the store can't take the runs.
+            the store holds another run under an id, or it can't take the runs.
     """
-    reader = _reader(format)
+    _require_form(format)
+    files = [files] if isinstance(files, str | PathLike) else files
     runs: list[LoggedRun] = []
     failed: Counter[str] = Counter()
     notes: Counter[str] = Counter()
-    for file in map(Path, files):
-        for run in _runs(file, reader, model, failed):
-            runs.append(run)
-            notes.update(run.notes)
+    unread: Counter[str] = Counter()
+    records = [
+        (_stem(file), number, record)
+        for file in map(Path, files)
+        for number, record in enumerate(_records(file, format), start=1)
+    ]
+    form = _form([record for _, _, record in records]) if format == AUTO else format
+    for stem, number, record in records:
+        read = _read(
+            record,
+            failed,
+            form=form,
+            model=model or stem,
+            fallback_id=f"{stem}-{number}",
+            tools=tools,
+        )
+        runs.extend(read.runs)
+        failed.update(read.refused)
+        notes.update(read.notes)
+        unread.update(read.unread)
     if not runs:
         why = f" ({failed.most_common(1)[0][0]})" if failed else ""
         names = ", ".join(map(str, files))
@@ -79,6 +114,7 @@ def import_runs(
     manifest = StoreManifest(agent=next(iter(agents.values())))
     with TrajectoryStore.open(store, manifest=manifest) as opened:
         held = opened.ids
+        _refuse_conflicts(runs, held, store)
         imported = 0
         for count, run in enumerate(runs, start=1):
             if run.trajectory.question.id not in held:
@@ -90,26 +126,28 @@ def import_runs(
         store=Path(store),
         imported=imported,
         already_there=len(runs) - imported,
+        endings=dict(Counter(str(run.rule) for run in runs)),
         failed=dict(failed),
         notes=dict(notes),
+        unread=dict(unread),
     )
 
 
 def questions_in(
     files: Sequence[str | Path],
     *,
-    format: str = "openai-messages",  # noqa: A002
+    format: str = AUTO,  # noqa: A002
 ) -> list[Mapping[str, Any]]:
     """Return the questions whose gold SQL the logs carry, in the columns of own question files.
 
     Raises:
         InputError: no such format, a file that can't be read, or two gold queries for one id.
     """
-    reader = _reader(format)
+    _require_form(format)
     found: dict[str, Mapping[str, Any]] = {}
     for file in map(Path, files):
-        for record in read_records(file):
-            question = reader.question_of(record)
+        for record in _records(file, format):
+            question = question_of(record, form=format)
             if question is None:
                 continue
             known = found.setdefault(question["id"], question)
@@ -121,23 +159,36 @@ def questions_in(
     return list(found.values())
 
 
-def _reader(name: str) -> LogFormat:
-    if name not in FORMATS:
-        raise InputError(f"no format {name!r}; choose of {', '.join(FORMATS)}")
-    return FORMATS[name]
+def _require_form(name: str) -> None:
+    if name != AUTO and name not in FORMS:
+        raise InputError(f"no format {name!r}; choose of {', '.join([AUTO, *FORMS])}")
 
 
-def _runs(
-    file: Path, reader: LogFormat, model: str | None, failed: Counter[str]
-) -> Iterator[LoggedRun]:
-    stem = file.name.removesuffix(".gz").rpartition(".")[0] or file.name
-    for number, record in enumerate(read_records(file), start=1):
-        try:
-            yield reader.read_run(record, model or stem, f"{stem}-{number}")
-        except InputError as error:
-            failed[str(error)] += 1
-        except ValidationError as error:
-            failed[f"not a run ({error.error_count()} fields)"] += 1
+def _records(file: Path, form: str) -> list[Any]:
+    return read_records(file, plain_text=form == "react")
+
+
+def _stem(file: Path) -> str:
+    return file.name.removesuffix(".gz").rpartition(".")[0] or file.name
+
+
+def _form(records: Sequence[Any]) -> str:
+    """Return the one form of an agent's logs: a record of plain words alone shows none."""
+    items: list[Any] = []
+    for record in records:
+        with suppress(InputError):
+            items.extend(items_of(record))
+    return form_of(items)
+
+
+def _read(record: Any, failed: Counter[str], **how: Any) -> ReadRecord:
+    try:
+        return read_record(record, **how)
+    except InputError as error:
+        failed[str(error)] += 1
+    except ValidationError as error:
+        failed[f"not a run ({error.error_count()} fields)"] += 1
+    return ReadRecord()
 
 
 def _refuse_doubles(runs: Sequence[LoggedRun]) -> None:
@@ -148,3 +199,36 @@ def _refuse_doubles(runs: Sequence[LoggedRun]) -> None:
             f"two runs have the id {twice}; give each its own id, or a trial (run k of question X "
             "is X#k)"
         )
+
+
+def _refuse_conflicts(
+    runs: Sequence[LoggedRun], held: Collection[str], store: str | PathLike[str]
+) -> None:
+    """Refuse runs whose ids the store holds for others: skipping them would lose them."""
+    read = {
+        run.trajectory.question.id: run.trajectory
+        for run in runs
+        if run.trajectory.question.id in held
+    }
+    if not read:
+        return
+    others = [
+        known.question.id
+        for known in read_trajectories(store)
+        if known.question.id in read and _ran(known) != _ran(read[known.question.id])
+    ]
+    if others:
+        raise StoreError(
+            f"{store} holds other runs under {len(others)} of these ids, such as {others[0]}; "
+            "nothing was imported. Import into another store, or give the runs ids or trials of "
+            "their own"
+        )
+
+
+def _ran(run: Trajectory) -> tuple[Any, ...]:
+    """Return what a log says of a run; what was found out about it later, as probes, is none."""
+    steps = [
+        (step.action, step.thought, step.sql, step.observation.model_copy(update={"probes": None}))
+        for step in run.steps
+    ]
+    return run.question.text, steps, run.outcome.kind, run.outcome.final_sql

@@ -5,14 +5,33 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, TypeAlias
 
 from sentinel_sql.database.equivalence import Equivalence
 from sentinel_sql.database.executor import Database, ExecutionResult
 from sentinel_sql.errors import InputError, LabelsError
-from sentinel_sql.labels.record import UNJUDGED, JudgeName, Label, LabelsHeader
+from sentinel_sql.labels.answer_form import select_form
+from sentinel_sql.labels.file import write_labels
+from sentinel_sql.labels.record import (
+    TIED,
+    TIMED_OUT,
+    UNJUDGED,
+    JudgeName,
+    Label,
+    LabelsHeader,
+)
 from sentinel_sql.labels.rules import Answer, judge_by_rules
-from sentinel_sql.labels.strict import mode_named, strict_match
+from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
+from sentinel_sql.labels.ties import ranks
+from sentinel_sql.pipeline.inputs import (
+    AnyPath,
+    AnyQuestions,
+    AnyRuns,
+    database_from,
+    questions_from,
+    runs_from,
+)
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -25,13 +44,23 @@ wording, the gold and the answer, it gives `correct` and the reason."""
 class Labelling:
     """Labels in the order of the runs, and the runs that were left out, never guessed.
 
-    `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here) or
-    `cut` (a result was cut at the executor's limits, and the rest would decide).
+    `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here),
+    `gold-timed-out` (not within the deadline), `cut` (a result was cut at the executor's limits,
+    and the rest would decide) or `two-answers` (the run's outcome names another query than its
+    last step).
     """
 
     header: LabelsHeader
     labels: tuple[Label, ...]
     unlabelled: Mapping[str, str]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the labels file; `read_labels` reads it.
+
+        Raises:
+            LabelsError: two labels have one question id, or the file can't be written.
+        """
+        write_labels(path, self.header, self.labels)
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts: runs by kind and outcome, correct answers, what was left out."""
@@ -60,11 +89,11 @@ class Labelling:
 
 
 def label_runs(
-    trajectories: Iterable[Trajectory],
-    questions: Sequence[Question],
-    database: Database,
-    judge: JudgeName,
-    mode: str,
+    trajectories: AnyRuns,
+    questions: AnyQuestions,
+    database: Database | AnyPath,
+    judge: JudgeName = "rules",
+    mode: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Labelling:
     """Label runs by executing each distinct gold SQL and each committed SQL once.
@@ -72,11 +101,14 @@ def label_runs(
     The `llm` judge, which asks a model in between, is `llm_label.label_by_model`.
 
     Args:
-        trajectories: runs with distinct question ids; `id#k` is a run of question `id`.
-        questions: must hold every run's question.
-        database: the one that the runs were over, with the same clock.
+        trajectories: runs with distinct question ids, a store, or its path; `id#k` is a run of
+            question `id`.
+        questions: must hold every run's question; or their file.
+        database: the one that the runs were over, with the same clock; or the path of a SQLite
+            file.
         judge: `strict` takes the official match; `rules` also accepts what only differs in form.
         mode: name of the equivalence mode of the official match; it prepares both queries too.
+            None takes that of the questions' data set, or `sentinel-1`.
         on_progress: told (runs done, runs in all).
 
     Raises:
@@ -86,9 +118,17 @@ def label_runs(
     """
     if judge not in _JUDGES:
         raise InputError(f"there is no judge {judge!r}: choose strict or rules")
-    return compare_runs(
-        trajectories, questions, database, judge, mode, _JUDGES[judge], on_progress=on_progress
-    )
+    questions = questions_from(questions)
+    with database_from(database) as opened:
+        return compare_runs(
+            runs_from(trajectories),
+            questions,
+            opened,
+            judge,
+            mode_of(questions, opened.name) if mode is None else mode,
+            _JUDGES[judge],
+            on_progress=on_progress,
+        )
 
 
 def compare_runs(
@@ -195,10 +235,16 @@ def _compared(
     mode: Equivalence,
 ) -> Label | str:
     """Return the label of an answer to an answerable question, or why there is none."""
+    if run.states_two_answers:
+        return "two-answers"
     if gold.kind in ("error", "refused"):
-        return "gold-fails"
+        return "gold-timed-out" if gold.timed_out else "gold-fails"
     gold_sql, final_sql = question.gold_sql or "", run.outcome.final_sql or ""
     given = database.execute(mode.postprocess(final_sql))
+    if given.timed_out:
+        return Label(
+            question_id=run.question.id, answerable=True, outcome="answered", reason=TIMED_OUT
+        )
     strict = strict_match(mode, question.text, gold_sql, gold, given)
     if strict is None:
         return "cut"
@@ -208,12 +254,16 @@ def _compared(
     elif strict:
         reason = "strict-match"
     else:
-        correct, reason = refused(
-            run.question.id,
-            question.text,
-            Answer(sql=gold_sql, result=gold),
-            Answer(sql=final_sql, result=given),
-        )
+        right = _nearest_right(mode.postprocess(gold_sql), gold, given, database)
+        if strict_match(mode, question.text, gold_sql, right, given):
+            correct, reason = True, TIED
+        else:
+            correct, reason = refused(
+                run.question.id,
+                question.text,
+                Answer(sql=gold_sql, result=right),
+                Answer(sql=final_sql, result=given),
+            )
     return Label(
         question_id=run.question.id,
         answerable=True,
@@ -222,6 +272,16 @@ def _compared(
         correct=correct,
         reason=reason,
     )
+
+
+def _nearest_right(
+    gold_sql: str, gold: ExecutionResult, given: ExecutionResult, database: Database
+) -> ExecutionResult:
+    """Return what the gold query may return that is most like the answer: tied rows are chance."""
+    if given.kind != "rows" or not select_form(gold_sql).ordered:
+        return gold
+    known = ranks(gold_sql, gold, database.execute)
+    return gold if known is None else known.nearest(gold, given)
 
 
 def _by_strict(_run: str, _question: str, _gold: Answer, _answer: Answer) -> tuple[bool, str]:

@@ -6,15 +6,14 @@ asks nothing; `label_by_model` asks what no earlier run has asked.
 
 from __future__ import annotations
 
-from collections import Counter
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sentinel_sql.agent.model import ChatModel, Message
 from sentinel_sql.database.executor import Database
-from sentinel_sql.errors import EndpointError, InputError
+from sentinel_sql.errors import InputError
 from sentinel_sql.labels.case import ROWS_SHOWN, Case
 from sentinel_sql.labels.llm_judge import (
     PROMPT_SHA256,
@@ -28,9 +27,8 @@ from sentinel_sql.labels.llm_judge import (
 from sentinel_sql.labels.record import UNJUDGED, Label
 from sentinel_sql.labels.rules import Answer
 from sentinel_sql.labels.verdicts import StoredVerdict, VerdictLog
+from sentinel_sql.pipeline.ask_many import ask_many
 from sentinel_sql.pipeline.label import Labelling, compare_runs
-from sentinel_sql.pipeline.thread_pool import in_daemons
-from sentinel_sql.pipeline.workers import FAILURES_IN_A_ROW, terminated_as_interrupted
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -202,60 +200,47 @@ def label_by_model(
             "case could get another verdict: set it to 0"
         )
     pending = prepared.pending(log, model.name)
-    failed: Counter[str] = Counter()
-    calls = prompt_tokens = completion_tokens = in_a_row = 0
     judge = _Judge(model)
+    made: list[ModelVerdict] = []
 
-    def ask(case: Case) -> Iterator[tuple[Case, ModelVerdict | EndpointError]]:
-        try:
-            yield case, judge_by_model(case, judge)
-        except EndpointError as error:
-            yield case, error
+    def ask(case: Case, _: threading.Event) -> Iterator[tuple[Case, ModelVerdict]]:
+        yield case, judge_by_model(case, judge)
 
-    with (
-        terminated_as_interrupted(),
-        closing(in_daemons(ask, pending, count=max(1, workers))) as results,
-    ):
-        for done, result in enumerate(results, 1):
-            if isinstance(result, Exception):
-                raise result
-            case, outcome = result
-            if isinstance(outcome, EndpointError):
-                failed[str(outcome)] += 1
-                in_a_row += 1
-                never_there = outcome.for_every_call and calls == 0
-                if never_there or in_a_row >= FAILURES_IN_A_ROW:
-                    raise EndpointError(
-                        f"{outcome}. The verdicts so far are kept in {log.path}; the same command "
-                        "goes on from there",
-                        for_every_call=outcome.for_every_call,
-                    ) from outcome
-            else:
-                in_a_row = 0
-                calls += outcome.tries
-                prompt_tokens += outcome.prompt_tokens
-                completion_tokens += outcome.completion_tokens
-                log.add(
-                    StoredVerdict(
-                        question_id=case.run_id,
-                        case_sha256=case.sha256,
-                        model=model.name,
-                        prompt_sha256=PROMPT_SHA256,
-                        correct=outcome.correct,
-                        tries=outcome.tries,
-                        prompt_tokens=outcome.prompt_tokens,
-                        completion_tokens=outcome.completion_tokens,
-                    )
-                )
-            on_progress(done, len(pending))
+    def keep(result: tuple[Case, ModelVerdict]) -> None:
+        case, verdict = result
+        log.add(
+            StoredVerdict(
+                question_id=case.run_id,
+                case_sha256=case.sha256,
+                model=model.name,
+                prompt_sha256=PROMPT_SHA256,
+                correct=verdict.correct,
+                tries=verdict.tries,
+                prompt_tokens=verdict.prompt_tokens,
+                completion_tokens=verdict.completion_tokens,
+            )
+        )
+        made.append(verdict)
+
+    asked = ask_many(
+        pending,
+        ask,
+        keep,
+        workers=workers,
+        what="verdicts",
+        place=log.path,
+        on_progress=lambda so_far: on_progress(so_far.done + so_far.failed, len(pending)),
+    )
+    if asked.interrupted:
+        raise KeyboardInterrupt
     return ModelLabelling(
         labelling=_labelled(prepared, log, model.name),
         asked=len(pending),
         found=len(prepared.cases) - len(pending),
-        failed=failed,
-        calls=calls,
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
+        failed=asked.failures,
+        calls=sum(verdict.tries for verdict in made),
+        prompt_tokens=sum(verdict.prompt_tokens for verdict in made),
+        completion_tokens=sum(verdict.completion_tokens for verdict in made),
     )
 
 

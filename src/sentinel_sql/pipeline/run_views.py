@@ -1,32 +1,25 @@
 """Runs as a report shows them: every state with its confidences, and why they are what they are.
 
-An evaluation writes a telling sample of them, one JSON object a line, after a second pass over
-the store: only the chosen runs are ever held.
+An evaluation keeps a telling sample of them, made by a second pass over the store: only the chosen
+runs are ever held.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from sentinel_sql.decision.neighbours import nearest_answers, nearest_runs
 from sentinel_sql.decision.policy import policy
 from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import Thresholds
-from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.sample_runs import MOST, telling
-from sentinel_sql.evaluation_store.folder import VIEWS
 from sentinel_sql.evaluation_store.record import Evaluation
+from sentinel_sql.evaluation_store.views import FORMAT
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.session import Assessment, Monitor
 from sentinel_sql.pipeline.score_reasons import weights
-from sentinel_sql.storage.whole_file import write_whole
 from sentinel_sql.trajectory.record import Step, Trajectory
-
-FORMAT: Final = "sentinel-view/1"
-"""The file beside an evaluation's tables. It holds what runs said: readable by its owner only."""
 
 KEPT = 4_000
 """Characters of a thought, a query or a result that a view keeps (ours: more isn't read)."""
@@ -87,37 +80,34 @@ def view(
 
 
 def sample(
+    evaluation: Evaluation,
     monitor: Monitor,
     trajectories: Iterable[Trajectory],
-    scores: PrefixScores,
     labels: Mapping[str, Label],
     *,
-    stakes: Sequence[float],
-    exact_bar: bool = False,
     most: int = MOST,
 ) -> Iterator[dict[str, Any]]:
     """Yield the views of a telling sample, the most telling first.
 
     Args:
-        monitor: frozen.
+        evaluation: what was found; the sample covers the decisions at its stakes.
+        monitor: that was evaluated.
         trajectories: the store's runs again; all but the chosen ones are passed over.
-        scores: the evaluated pool's columns.
         labels: by run id.
-        stakes: the λ whose decisions the sample covers.
-        exact_bar: as in the evaluation.
         most: views to make.
     """
+    scores = evaluation.evidence.recorded
     calibration = PrefixScores.from_columns(monitor.calibration)
     policies = [
         policy(
             system,
             thresholds=Thresholds.from_json(monitor.thresholds),
             stakes=level,
-            exact=exact_bar,
+            exact=evaluation.evidence.options.exact_bar,
             calibration=calibration,
         )
         for system in ("full", "early-stop")
-        for level in stakes
+        for level in evaluation.evidence.stakes
     ]
     chosen = [scores.question_ids[i] for i in telling(scores, policies, most=most)]
     wanted = set(chosen)
@@ -129,43 +119,6 @@ def sample(
         if run.question.id in wanted
     }
     yield from (made[name] for name in chosen if name in made)
-
-
-def keep_sample(
-    folder: Path,
-    evaluation: Evaluation,
-    monitor: Monitor,
-    trajectories: Iterable[Trajectory],
-    labels: Mapping[str, Label],
-) -> int:
-    """Write an evaluation's telling sample beside its tables; return how many runs it holds.
-
-    Args:
-        folder: of the evaluation.
-        evaluation: what was found.
-        monitor: that was evaluated.
-        trajectories: the store's runs again.
-        labels: by run id.
-
-    Raises:
-        InputError: it can't be written.
-    """
-    views = sample(
-        monitor,
-        trajectories,
-        evaluation.evidence.recorded,
-        labels,
-        stakes=evaluation.evidence.stakes,
-        exact_bar=evaluation.evidence.options.exact_bar,
-    )
-    lines = [json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in views]
-    try:
-        write_whole(folder / VIEWS, "".join(lines))
-    except OSError as error:
-        raise InputError(
-            f"{folder / VIEWS} can't be written ({error.strerror}): name another place"
-        ) from error
-    return len(lines)
 
 
 def _said(step: Step | None) -> dict[str, Any]:

@@ -32,6 +32,11 @@ def label_of(trajectory: Trajectory, labels: Mapping[str, Label]) -> Label:
             f"run {name} says it ended as {trajectory.outcome.kind}, but its last step makes it "
             f"{ending}: import or collect it again"
         )
+    if trajectory.states_two_answers:
+        raise StoreError(
+            f"run {name} names another query as its answer (outcome.final_sql) than its last step "
+            "ran: import or collect it again"
+        )
     label = labels.get(name)
     if label is None:
         raise LabelsError(f"run {name} has no label: label the store with `sentinel label`")

@@ -9,11 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 from sentinel_sql.errors import PoolsError
+from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.questions.templates import template_of as template_of_one
 from sentinel_sql.questions.templates import templates_of
@@ -115,12 +117,13 @@ class Pools:
             "questions": {qid: number[t] for qid, t in sorted(self.templates.items())},
         }
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Write the manifest as JSON; the file appears whole or not at all.
 
         Raises:
             PoolsError: the file can't be written.
         """
+        path = Path(path)
         text = json.dumps({**self._content(), "sha256": self.sha256}, indent=1) + "\n"
         try:
             write_whole(path, text)
@@ -130,13 +133,14 @@ class Pools:
             ) from error
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: str | PathLike[str]) -> Self:
         """Read a manifest that `write` wrote.
 
         Raises:
             PoolsError: the file is missing, isn't a manifest, has another version, or was
                 changed after it was written.
         """
+        path = Path(path)
         try:
             data = json.loads(path.read_bytes())
         except OSError as error:
@@ -169,9 +173,9 @@ class Pools:
 
 
 def make_pools(
-    questions: Sequence[Question],
+    questions: Sequence[Question] | str | PathLike[str],
     *,
-    seed: int,
+    seed: int = 42,
     fractions: Mapping[PoolName, float] = FRACTIONS,
     like: Pools | None = None,
 ) -> Pools:
@@ -183,13 +187,14 @@ def make_pools(
     set of questions, the seed and the fractions, not on the order of the questions.
 
     Args:
-        questions: with distinct ids.
+        questions: with distinct ids; or their file.
         seed: any integer; the same seed gives the same pools.
         fractions: of each pool, > 0, summing to 1.
         like: earlier pools. Each template that they know keeps its pool there, so that no
             training template becomes a held-out one; only new templates are dealt.
 
     Raises:
+        QuestionsError: the file can't be read.
         PoolsError: the fractions don't fit, there are fewer than three templates, or a template
             joins two that were in different pools of `like`.
     """
@@ -202,6 +207,8 @@ def make_pools(
             "the fractions of train, calibration and heldout must each be above 0 and sum to 1: "
             f"got {dict(fractions)}"
         )
+    if isinstance(questions, str | PathLike):
+        questions = read_questions(questions)
     template_of = templates_of(questions)
     sizes: dict[str, Counter[bool]] = defaultdict(Counter)
     for question in questions:

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
 import os
 import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from sentinel_sql.errors import QuestionsError
+from sentinel_sql.questions.csv_table import csv_records
 from sentinel_sql.questions.ehrsql import question_2024, v1_question
-from sentinel_sql.questions.own import COLUMNS, own_question
+from sentinel_sql.questions.own import own_question
 from sentinel_sql.questions.record import Question
 
 _GZIP = b"\x1f\x8b"
+_OTHER_KINDS: Mapping[bytes, str] = {
+    b"PK\x03\x04": "an Excel workbook (.xlsx) or another packed file",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls)",
+    b"%PDF": "a PDF",
+    b"SQLite format 3\x00": "a SQLite database",
+    b"PAR1": "a Parquet file",
+}
 _SQL = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 
 
-def read_questions(paths: Sequence[str | Path] | str | Path) -> list[Question]:
+def read_questions(paths: Sequence[str | PathLike[str]] | str | PathLike[str]) -> list[Question]:
     """Read question files, in the order given.
 
     What a file is, its content says, not its name; gzip is undone. EHRSQL-2024's `data.json`
@@ -42,7 +50,7 @@ def read_questions(paths: Sequence[str | Path] | str | Path) -> list[Question]:
         QuestionsError: a file can't be read or understood, a question is incomplete, or two
             questions have one id.
     """
-    named = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    named = [Path(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
     if not named:
         raise QuestionsError("no question file given: name at least one")
     files = [_load(_data_file(path) if os.path.isdir(path) else path) for path in named]
@@ -112,7 +120,7 @@ def _load(path: Path) -> _File:
     if not start:
         raise QuestionsError(f"{path} is empty: name a file that holds questions")
     if start not in "[{":
-        return _File(path=path, kind="own", content=_csv_records(path, text))
+        return _File(path=path, kind="own", content=csv_records(path, text))
     try:
         data = json.loads(text, object_pairs_hook=partial(_object, str(path)))
     except RecursionError as error:
@@ -157,11 +165,21 @@ def _text(path: Path) -> str:
             raise QuestionsError(
                 f"{path} is gzip but damaged or cut short: fetch or pack it again"
             ) from error
+    for mark, kind in _OTHER_KINDS.items():
+        if raw.startswith(mark):
+            raise QuestionsError(
+                f"{path} is {kind}, and questions are read from text: open it in its program and "
+                "save it as CSV UTF-8"
+            )
+    encoding = "utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise QuestionsError(f"{path}, line {line} isn't UTF-8: save the file as UTF-8") from error
+        raise QuestionsError(
+            f"{path}, line {line} isn't {encoding.removesuffix('-sig').upper()}: save the file as "
+            "UTF-8"
+        ) from error
 
 
 def _json_lines(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
@@ -187,38 +205,6 @@ def _object(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         name = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise QuestionsError(f"{where} has {_shown(name)} twice in one object: keep one")
     return found
-
-
-def _csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    rows = reader.reader  # knows the line also where a row can't be read
-    records: list[tuple[str, Mapping[str, Any]]] = []
-    try:
-        header = reader.fieldnames or []
-        for column in ("id", "question"):
-            if column not in header:
-                raise QuestionsError(
-                    f"{path} has no column {column!r} in its first line: own questions need "
-                    "'id' and 'question', and 'gold_sql' where answerable, separated by commas"
-                )
-        for column in COLUMNS:
-            if header.count(column) > 1:
-                raise QuestionsError(f"{path} has the column {column!r} twice: keep one")
-        for row in reader:
-            where = f"{path}, line {reader.line_num}"
-            if None in row or None in row.values():
-                raise QuestionsError(
-                    f"{where} has {'more' if None in row else 'fewer'} cells than the header: put "
-                    "text with commas in double quotes"
-                )
-            records.append((where, row))
-    except csv.Error as error:
-        raise QuestionsError(
-            f"{path}, line {rows.line_num} is no valid CSV ({error}): correct its quotes"
-        ) from error
-    if not records:
-        raise QuestionsError(f"{path} holds a header but no questions: add rows")
-    return records
 
 
 def _data_file(folder: Path) -> Path:

@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sentinel_sql.questions.record import Question
 from sentinel_sql.questions.wordings import cluster_wordings, mask_wording
+from sentinel_sql.sql_tree import parse_one
 
 LONGEST_PARSED = 50_000
 """Characters of SQL that are parsed; ours: a longer query is masked by its tokens alone."""
@@ -108,7 +108,7 @@ def _skeleton(sql: str) -> str:
 def _mask_skeleton(skeleton: str) -> str:
     if len(skeleton) <= LONGEST_PARSED:
         try:
-            tree = sqlglot.parse_one(skeleton, read="sqlite")
+            tree = parse_one(skeleton)
             if not isinstance(tree, exp.Command):
                 masked: str = tree.transform(_masked, copy=False).sql("sqlite", comments=False)
                 return masked

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation_store import tables as disk
 from sentinel_sql.evaluation_store.tables import Table
-from sentinel_sql.pipeline.compare_agents import across
+from sentinel_sql.pipeline.compare_agents import compare_agents
 from sentinel_sql.report.drawing import COLOURS, Drawn, drawn
 from sentinel_sql.report.evaluated_agents import ReportedAgent
 
@@ -48,8 +48,8 @@ def write_across(agents: Sequence[ReportedAgent], out: Path) -> tuple[dict[str, 
         The tables by name, and why there are none where the evaluations can't stand together.
     """
     try:
-        exhibits = across(
-            [agent.folder for agent in agents], names=[agent.name for agent in agents]
+        exhibits = compare_agents(
+            [agent.evaluation for agent in agents], names=[agent.name for agent in agents]
         )
     except InputError as error:
         return {}, str(error)

@@ -1,20 +1,18 @@
-"""The figures of one agent, each drawn from the tables beside it and nothing else."""
+"""The figures of one agent, each drawn from the rows of its tables and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from sentinel_sql.evaluation_store.tables import Table
 from sentinel_sql.report.drawing import COLOURS, Drawn, direct_label, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Tables = Mapping[str, Table]
-Rows = Sequence[Mapping[str, Any]]
-Figured = Callable[[Tables, str], Drawn | None]
-"""From an agent's tables and a name that is unique on the page; None where nothing can be drawn."""
+Rows = Mapping[str, Sequence[Any]]
+Figured = Callable[[Rows, str], Drawn | None]
+"""From an agent's rows and a name that is unique on the page; None where nothing can be drawn."""
 
 SYSTEM_WORDS: Final[Mapping[str, str]] = {
     "vanilla": "agent alone",
@@ -27,23 +25,23 @@ SYSTEM_WORDS: Final[Mapping[str, str]] = {
 _PAINT = {"vanilla": "alone", "always-abstain": "never"}
 
 
-def stakes(tables: Tables, name: str) -> Drawn | None:
+def stakes(rows_of: Rows, name: str) -> Drawn | None:
     """Draw what is earned, answered and right at every λ."""
-    rows = _known(tables, "stakes", "rs_full", "rs_vanilla", "rs_abstain")
+    rows = _known(rows_of, "stakes", "rs_full", "rs_vanilla", "rs_abstain")
     if not rows:
         return None
-    levels = [row["stakes"] for row in rows]
+    levels = [row.stakes for row in rows]
     last = rows[-1]
-    low = min(row["rs_full_low"] for row in rows)
-    floor = max(min(low, last["rs_abstain_low"]) - 0.1, -2.0)
+    low = min(row.rs_full.low for row in rows)
+    floor = max(min(low, last.rs_abstain.low) - 0.1, -2.0)
 
     def paint(axes: Any) -> None:
         above, below = axes
         above.set_xscale("log")
         above.fill_between(
             levels,
-            [row["rs_full_low"] for row in rows],
-            [row["rs_full_high"] for row in rows],
+            [row.rs_full.low for row in rows],
+            [row.rs_full.high for row in rows],
             color=COLOURS["guarded"],
             alpha=0.18,
             linewidth=0,
@@ -53,16 +51,16 @@ def stakes(tables: Tables, name: str) -> Drawn | None:
             ("rs_abstain", "never", "--", "never answering"),
             ("rs_full", "guarded", "-", "guarded"),
         ):
-            values = [row[column] for row in rows]
+            values = [getattr(row, column).estimate for row in rows]
             above.plot(levels, values, dashes, color=COLOURS[colour], label=words)
-        above.set_ylim(floor, min(1.0, max(row["rs_full_high"] for row in rows) + 0.1))
+        above.set_ylim(floor, min(1.0, max(row.rs_full.high for row in rows) + 0.1))
         above.set_ylabel("earned a question, RS(λ)")
         above.legend(loc="lower left")
         for column, colour, dashes, words in (
             ("coverage", "ink", "--", "runs answered"),
             ("accuracy", "good", "-", "answers right"),
         ):
-            known = [(row["stakes"], row[column]) for row in rows if row[column] is not None]
+            known = [(row.stakes, it.estimate) for row in rows if (it := getattr(row, column))]
             below.plot(*zip(*known, strict=True), dashes, color=COLOURS[colour], label=words)
             _band(below, rows, column, colour)
         below.set_ylim(0, 1.02)
@@ -74,10 +72,10 @@ def stakes(tables: Tables, name: str) -> Drawn | None:
         below.minorticks_off()
 
     told = "; ".join(
-        f"at λ = {row['stakes']:g} guarded {row['rs_full']:+.2f}, agent alone "
-        f"{row['rs_vanilla']:+.2f}, never answering {row['rs_abstain']:+.2f}"
+        f"at λ = {row.stakes:g} guarded {row.rs_full.estimate:+.2f}, agent alone "
+        f"{row.rs_vanilla.estimate:+.2f}, never answering {row.rs_abstain.estimate:+.2f}"
         for row in rows
-        if row["stakes"] in (1.0, 4.0, 9.0)
+        if row.stakes in (1.0, 4.0, 9.0)
     )
     return drawn(
         "What the guarded agent earns as a wrong answer costs ever more",
@@ -92,36 +90,36 @@ def stakes(tables: Tables, name: str) -> Drawn | None:
     )
 
 
-def ladder(tables: Tables, name: str) -> Drawn | None:
+def ladder(rows_of: Rows, name: str) -> Drawn | None:
     """Draw what each check adds at every λ of the evaluation."""
-    rows = _known(tables, "ladder", "rs")
+    rows = _known(rows_of, "ladder", "rs")
     if not rows:
         return None
-    levels = list(dict.fromkeys(row["stakes"] for row in rows))[:4]
+    levels = list(dict.fromkeys(row.stakes for row in rows))[:4]
 
     def paint(axes: Any) -> None:
         panels = [axes] if len(levels) == 1 else list(axes)
         for level, panel in zip(levels, panels, strict=True):
-            here = [row for row in rows if row["stakes"] == level]
+            here = [row for row in rows if row.stakes == level]
             places = range(len(here))[::-1]
             for place, row in zip(places, here, strict=True):
-                colour = COLOURS[_PAINT.get(row["system"], "guarded")]
-                panel.plot([row["rs_low"], row["rs_high"]], [place, place], color=colour, lw=3)
-                panel.plot([row["rs"]], [place], "o", color=colour, ms=7)
-            nothing = [row["rs"] for row in here if row["system"] == "always-abstain"]
+                colour = COLOURS[_PAINT.get(row.system, "guarded")]
+                panel.plot([row.rs.low, row.rs.high], [place, place], color=colour, lw=3)
+                panel.plot([row.rs.estimate], [place], "o", color=colour, ms=7)
+            nothing = [row.rs.estimate for row in here if row.system == "always-abstain"]
             for value in nothing:
                 panel.axvline(value, color=COLOURS["never"], ls="--", lw=1.2)
-            names = [SYSTEM_WORDS.get(row["system"], row["system"]) for row in here]
+            names = [SYSTEM_WORDS.get(row.system, row.system) for row in here]
             panel.set_yticks(list(places), names if panel is panels[0] else [""] * len(here))
             panel.set_title(f"λ = {level:g}")
             panel.set_xlabel("RS(λ)")
             panel.grid(axis="y", visible=False)
 
     told = "; ".join(
-        f"λ = {row['stakes']:g}, {SYSTEM_WORDS.get(row['system'], row['system'])}: "
-        f"{row['rs']:+.2f} ({row['rs_low']:+.2f} to {row['rs_high']:+.2f})"
+        f"λ = {row.stakes:g}, {SYSTEM_WORDS.get(row.system, row.system)}: "
+        f"{row.rs.estimate:+.2f} ({row.rs.low:+.2f} to {row.rs.high:+.2f})"
         for row in rows
-        if row["stakes"] in levels
+        if row.stakes in levels
     )
     return drawn(
         "System ladder: what each check adds",
@@ -134,32 +132,32 @@ def ladder(tables: Tables, name: str) -> Drawn | None:
     )
 
 
-def risk_coverage(tables: Tables, name: str) -> Drawn | None:
+def risk_coverage(rows_of: Rows, name: str) -> Drawn | None:
     """Draw the risk–coverage curves with the points of Chow's rule."""
-    rows = _known(tables, "risk_coverage", "coverage", "risk")
-    curves = [row for row in rows if row["stakes"] is None]
-    points = [row for row in rows if row["stakes"] is not None]
+    rows = _known(rows_of, "risk_coverage", "coverage", "risk")
+    curves = [row for row in rows if row.stakes is None]
+    points = [row for row in rows if row.stakes is not None]
     if not curves:
         return None
     styles = (("guarded", "-"), ("alone", "--"), ("never", ":"), ("bad", "-."))
-    names = list(dict.fromkeys(row["confidence"] for row in curves))
+    names = list(dict.fromkeys(row.confidence for row in curves))
 
     def paint(axes: Axes) -> None:
         for (colour, dashes), each in zip(styles, names, strict=False):
-            line = [row for row in curves if row["confidence"] == each]
+            line = [row for row in curves if row.confidence == each]
             axes.plot(
-                [row["coverage"] for row in line],
-                [row["risk"] for row in line],
+                [row.coverage for row in line],
+                [row.risk for row in line],
                 dashes,
                 marker="s" if len(line) < 4 else None,
                 color=COLOURS[colour],
                 label=each,
             )
         for row in points:
-            axes.plot([row["coverage"]], [row["risk"]], "D", color=COLOURS["ink"], ms=7)
+            axes.plot([row.coverage], [row.risk], "D", color=COLOURS["ink"], ms=7)
             axes.annotate(
-                f"λ = {row['stakes']:g}",
-                (row["coverage"], row["risk"]),
+                f"λ = {row.stakes:g}",
+                (row.coverage, row.risk),
                 xytext=(7, 7),
                 textcoords="offset points",
             )
@@ -170,8 +168,8 @@ def risk_coverage(tables: Tables, name: str) -> Drawn | None:
         axes.legend(loc="best")
 
     told = "; ".join(
-        f"at λ = {row['stakes']:g} {row['coverage']:.0%} of the answers are delivered and "
-        f"{row['risk']:.0%} of these are wrong"
+        f"at λ = {row.stakes:g} {row.coverage:.0%} of the answers are delivered and "
+        f"{row.risk:.0%} of these are wrong"
         for row in points
     )
     told = told or "Chow's rule delivers nothing"
@@ -184,9 +182,9 @@ def risk_coverage(tables: Tables, name: str) -> Drawn | None:
     )
 
 
-def reliability(tables: Tables, name: str) -> Drawn | None:
+def reliability(rows_of: Rows, name: str) -> Drawn | None:
     """Draw the reliability diagram before and after calibration."""
-    rows = _known(tables, "confidence_bins", "confidence", "accuracy")
+    rows = _known(rows_of, "confidence_bins", "confidence", "accuracy")
     if not rows:
         return None
 
@@ -205,16 +203,17 @@ def reliability(tables: Tables, name: str) -> Drawn | None:
             ("raw", "alone", "s", ":"),
             ("calibrated", "guarded", "o", "-"),
         ):
-            here = [row for row in rows if row["stage"] == stage]
+            here = [row for row in rows if row.stage == stage]
             if not here:
                 continue
-            x = [row["confidence"] for row in here]
-            axes.plot(x, [row["accuracy"] for row in here], dashes, color=COLOURS[colour], lw=1.2)
-            biggest = max(row["n"] for row in here)
+            x = [row.confidence for row in here]
+            y = [row.accuracy.estimate for row in here]
+            axes.plot(x, y, dashes, color=COLOURS[colour], lw=1.2)
+            biggest = max(row.n for row in here)
             axes.scatter(
                 x,
-                [row["accuracy"] for row in here],
-                s=[25 + 110 * row["n"] / biggest for row in here],
+                y,
+                s=[25 + 110 * row.n / biggest for row in here],
                 marker=mark,
                 color=COLOURS[colour],
                 label=stage,
@@ -223,8 +222,8 @@ def reliability(tables: Tables, name: str) -> Drawn | None:
             if stage == "calibrated":
                 for row in here:
                     axes.plot(
-                        [row["confidence"]] * 2,
-                        [row["accuracy_low"], row["accuracy_high"]],
+                        [row.confidence] * 2,
+                        [row.accuracy.low, row.accuracy.high],
                         color=COLOURS[colour],
                         lw=1.4,
                     )
@@ -235,9 +234,9 @@ def reliability(tables: Tables, name: str) -> Drawn | None:
         axes.legend(loc="upper left", markerscale=0.7)
 
     told = "; ".join(
-        f"{row['n']} answers said {row['confidence']:.2f} and {row['accuracy']:.2f} were right"
+        f"{row.n} answers said {row.confidence:.2f} and {row.accuracy.estimate:.2f} were right"
         for row in rows
-        if row["stage"] == "calibrated"
+        if row.stage == "calibrated"
     )
     return drawn(
         "Reliability diagram: do the confidences mean what they say?",
@@ -248,9 +247,9 @@ def reliability(tables: Tables, name: str) -> Drawn | None:
     )
 
 
-def by_step(tables: Tables, name: str) -> Drawn | None:
+def by_step(rows_of: Rows, name: str) -> Drawn | None:
     """Draw both heads' AUROC as the run goes on."""
-    rows = _known(tables, "by_step", "auroc")
+    rows = _known(rows_of, "by_step", "auroc")
     if not rows:
         return None
 
@@ -259,21 +258,22 @@ def by_step(tables: Tables, name: str) -> Drawn | None:
             ("answerability", "never", "s", "--"),
             ("correctness", "guarded", "o", "-"),
         ):
-            here = [row for row in rows if row["head"] == head]
+            here = [row for row in rows if row.head == head]
             if not here:
                 continue
-            t = [row["t"] for row in here]
-            axes.plot(t, [row["auroc"] for row in here], dashes, marker=mark, color=COLOURS[colour])
+            t = [row.t for row in here]
+            auroc = [row.auroc.estimate for row in here]
+            axes.plot(t, auroc, dashes, marker=mark, color=COLOURS[colour])
             _band(axes, here, "auroc", colour, x="t")
-            direct_label(axes, t[-1], here[-1]["auroc"], head, colour)
+            direct_label(axes, t[-1], auroc[-1], head, colour)
         axes.axhline(0.5, color=COLOURS["muted"], lw=1, ls=":")
         axes.set_ylim(0, 1.02)
-        axes.set_xlim(0, max(row["t"] for row in rows) * 1.22 + 0.4)
-        axes.set_xticks(range(max(row["t"] for row in rows) + 1))
+        axes.set_xlim(0, max(row.t for row in rows) * 1.22 + 0.4)
+        axes.set_xticks(range(max(row.t for row in rows) + 1))
         axes.set_xlabel("steps read, t (later t hold the longer runs)")
         axes.set_ylabel("AUROC")
 
-    told = "; ".join(f"{row['head']} at t = {row['t']}: {row['auroc']:.2f}" for row in rows)
+    told = "; ".join(f"{row.head} at t = {row.t}: {row.auroc.estimate:.2f}" for row in rows)
     return drawn(
         "How early the heads know",
         "Dotted: chance. Shaded: 95 % intervals. Later t hold the longer runs only.",
@@ -283,30 +283,29 @@ def by_step(tables: Tables, name: str) -> Drawn | None:
     )
 
 
-def step_economics(tables: Tables, name: str) -> Drawn | None:
+def step_economics(rows_of: Rows, name: str) -> Drawn | None:
     """Draw what runs cost the agent by how they end."""
-    rows = [row for row in _known(tables, "step_economics", "steps") if row["n"]]
+    rows = [row for row in _known(rows_of, "step_economics", "steps") if row.n]
     if not rows:
         return None
-    costs = [cost for cost in ("steps", "tokens") if all(row.get(cost) is not None for row in rows)]
+    costs = [cost for cost in ("steps", "tokens") if all(getattr(row, cost) for row in rows)]
 
     def paint(axes: Any) -> None:
         panels = [axes] if len(costs) == 1 else list(axes)
         for cost, panel in zip(costs, panels, strict=True):
             places = range(len(rows))[::-1]
             for place, row in zip(places, rows, strict=True):
-                colour = COLOURS["good" if row["group"] == "answerable" else "never"]
-                panel.barh(place, row[cost], color=colour, height=0.55, alpha=0.75)
-                panel.plot(
-                    [row[f"{cost}_low"], row[f"{cost}_high"]], [place] * 2, color=COLOURS["ink"]
-                )
-            names = [f"{row['group']} (n = {row['n']})" for row in rows]
+                colour = COLOURS["good" if row.group == "answerable" else "never"]
+                mean = getattr(row, cost)
+                panel.barh(place, mean.estimate, color=colour, height=0.55, alpha=0.75)
+                panel.plot([mean.low, mean.high], [place] * 2, color=COLOURS["ink"])
+            names = [f"{row.group} (n = {row.n})" for row in rows]
             panel.set_yticks(list(places), names if panel is panels[0] else [""] * len(rows))
             panel.set_xlabel(f"{cost} a run")
             panel.grid(axis="y", visible=False)
 
     told = "; ".join(
-        f"{row['group']}: {row['steps']:.1f} steps over {row['n']} runs" for row in rows
+        f"{row.group}: {row.steps.estimate:.1f} steps over {row.n} runs" for row in rows
     )
     return drawn(
         "What unanswerable questions cost the agent alone",
@@ -329,19 +328,18 @@ FIGURES: Final[Mapping[str, Figured]] = {
 }
 
 
-def _known(tables: Tables, table: str, *columns: str) -> list[Mapping[str, Any]]:
+def _known(rows_of: Rows, table: str, *columns: str) -> list[Any]:
     """Return a table's rows where all these columns can be said; none where there is no table."""
-    if table not in tables:
-        return []
-    return [row for row in tables[table].rows if all(row[column] is not None for column in columns)]
+    rows = rows_of.get(table, ())
+    return [row for row in rows if all(getattr(row, name) is not None for name in columns)]
 
 
-def _band(axes: Axes, rows: Rows, column: str, colour: str, *, x: str = "stakes") -> None:
-    known = [row for row in rows if row[f"{column}_low"] is not None]
+def _band(axes: Axes, rows: Sequence[Any], column: str, colour: str, *, x: str = "stakes") -> None:
+    known = [(getattr(row, x), span) for row in rows if (span := getattr(row, column))]
     axes.fill_between(
-        [row[x] for row in known],
-        [row[f"{column}_low"] for row in known],
-        [row[f"{column}_high"] for row in known],
+        [place for place, _ in known],
+        [span.low for _, span in known],
+        [span.high for _, span in known],
         color=COLOURS[colour],
         alpha=0.15,
         linewidth=0,

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-Rows = Sequence[Mapping[str, Any]]
+from sentinel_sql.evaluation.exhibits.stakes_sweep import StakesRow
+
+Rows = Sequence[StakesRow]
 
 Standing = Literal["better", "unsure", "not-better", "worse", "silent", "unknown"]
 """What a guarded agent is at one λ against never answering at all."""
@@ -88,35 +90,35 @@ def standings(rows: Rows) -> list[Standing]:
     return found
 
 
-def _standing(row: Mapping[str, Any]) -> Standing:
-    gain, low, high = row["gain"], row["gain_low"], row["gain_high"]
+def _standing(row: StakesRow) -> Standing:
+    gain = row.gain
     if gain is None:
         return "unknown"
-    if not row["coverage"]:
+    if row.coverage is None or not row.coverage.estimate:
         return "silent"
-    if low > 0 and carried(row):
+    if gain.low > 0 and has_enough_answers(row):
         return "better"
-    if high < 0:
+    if gain.high < 0:
         return "worse"
-    return "unsure" if gain > 0 else "not-better"
+    return "unsure" if gain.estimate > 0 else "not-better"
 
 
-def carried(row: Mapping[str, Any]) -> bool:
+def has_enough_answers(row: StakesRow) -> bool:
     """Tell if the delivered answers are enough to say that they earn something at this λ.
 
     Ours: of the answers at least λ/(1+λ) must be right for any gain, so the exact interval of
     that share must lie above it. The bootstrap alone is sure of 13 right answers out of 13.
-    A table of an older evaluation doesn't hold the interval, and carries nothing.
+    A table of an older evaluation doesn't hold the interval, and is never enough.
     """
-    low = row.get("accuracy_counted_low")
-    return low is not None and bool(low > row["bar"])
+    counted = row.accuracy_counted
+    return counted is not None and counted.low > row.bar
 
 
 def spans(rows: Rows) -> tuple[Span, ...]:
     """Put neighbouring λ of one standing together."""
     found = []
     for each, members in groupby(zip(standings(rows), rows, strict=True), key=itemgetter(0)):
-        levels = [row["stakes"] for _, row in members]
+        levels = [row.stakes for _, row in members]
         found.append(Span(standing=each, low=levels[0], high=levels[-1], levels=len(levels)))
     return tuple(found)
 
@@ -183,19 +185,19 @@ def _of_low_stakes(stretches: Sequence[Span], wanted: Standing) -> str:
 def _too_few(rows: Rows) -> list[str]:
     """Say why the least λ that only resampling is sure of is no better than perhaps."""
     unsure = (row for row in rows if _standing(row) == "unsure")
-    row = next((row for row in unsure if row["gain_low"] > 0), None)
+    row = next((row for row in unsure if row.gain is not None and row.gain.low > 0), None)
     if row is None:
         return []
-    if row.get("accuracy_counted_low") is None:
+    if row.accuracy_counted is None:
         return [
             "This evaluation doesn't say how many answers its certainty rests on: evaluate again, "
             "with `sentinel evaluate … --out`."
         ]
-    answers = row["right"] + row["wrong"]
+    answers = row.right + row.wrong
     return [
-        f"Why only perhaps: at λ = {row['stakes']:g}, {row['right']:,} of {answers:,} answers "
-        f"right can still come from an agent that is right {_percent(row['accuracy_counted_low'])} "
-        f"of the time, and it must be right more than {_percent(row['bar'])}: too few answers "
+        f"Why only perhaps: at λ = {row.stakes:g}, {row.right:,} of {answers:,} answers "
+        f"right can still come from an agent that is right {_percent(row.accuracy_counted.low)} "
+        f"of the time, and it must be right more than {_percent(row.bar)}: too few answers "
         "to be sure."
     ]
 

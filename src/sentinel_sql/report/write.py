@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import Any, Final, TypeAlias
 
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation_store import tables as disk
+from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.sources import SOURCES
+from sentinel_sql.evaluation_store.views import VIEWS, read_views
 from sentinel_sql.report.agent_comparison import FOLDER, agents_figure, write_across
 from sentinel_sql.report.drawing import Drawn
-from sentinel_sql.report.evaluated_agents import ReportedAgent, read_agents, read_views
+from sentinel_sql.report.evaluated_agents import ReportedAgent, read_agents
 from sentinel_sql.report.figures import FIGURES
 from sentinel_sql.report.page.data import Runs
 from sentinel_sql.report.page.page import report_page
@@ -24,6 +29,7 @@ RUNS_SIZE: Final = 2_000_000
 """Bytes of single runs on a page, so that it stays below 5 MB whatever they said (ours)."""
 
 OnProgress = Callable[[int, int], None]
+AnyEvaluation: TypeAlias = Evaluation | str | PathLike[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +54,8 @@ class Written:
 
 
 def write_report(
-    folders: Sequence[Path],
-    out: Path,
+    evaluations: AnyEvaluation | Sequence[AnyEvaluation],
+    out: str | PathLike[str],
     *,
     runs: bool = True,
     on_progress: OnProgress = lambda _done, _total: None,
@@ -57,7 +63,8 @@ def write_report(
     """Write a report of one or more evaluations: page, PNG and SVG figures, CSV and Parquet.
 
     Args:
-        folders: evaluations that `sentinel evaluate … --out` wrote, one an agent.
+        evaluations: one, or one an agent: as `evaluate` returned it, or the folder that it was
+            saved to.
         out: made if absent; files of an older report are replaced.
         runs: show single runs, with what they said; without, the page holds no row of data.
         on_progress: told (figures drawn, figures to draw).
@@ -66,8 +73,32 @@ def write_report(
         InputError: an evaluation is missing or damaged, or `out` can't be written.
         MissingExtraError: matplotlib or Jinja2 isn't installed.
     """
-    agents = read_agents(folders)
+    with _folders(evaluations) as folders:
+        return _write(read_agents(folders), Path(out), runs=runs, on_progress=on_progress)
+
+
+@contextmanager
+def _folders(evaluations: AnyEvaluation | Sequence[AnyEvaluation]) -> Iterator[list[Path]]:
+    """Give each evaluation's folder; one that only a program holds is saved for as long."""
+    if isinstance(evaluations, Evaluation | str | PathLike):
+        evaluations = [evaluations]
+    with TemporaryDirectory(prefix="sentinel-report-") as place:
+        folders = []
+        for number, each in enumerate(evaluations, 1):
+            if isinstance(each, Evaluation):
+                folders.append(Path(place) / f"evaluation-{number}")
+                each.save(folders[-1])
+            else:
+                folders.append(Path(each))
+        yield folders
+
+
+def _write(
+    agents: Sequence[ReportedAgent], out: Path, *, runs: bool, on_progress: OnProgress
+) -> Written:
     _keep_apart(agents, out)
+    if runs:
+        _check_views(agents)
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         (out / "figures").mkdir(exist_ok=True)
@@ -115,7 +146,7 @@ def _figures(
     total = len(agents) * len(FIGURES)
     for index, agent in enumerate(agents):
         for number, (name, figure) in enumerate(FIGURES.items()):
-            result = figure(agent.tables, f"f{index}-{name}")
+            result = figure(agent.rows, f"f{index}-{name}")
             if result is not None:
                 made[index, name] = result
                 save(result, folder / f"{agent.slug}-{name}")
@@ -140,6 +171,16 @@ def _keep_apart(agents: Sequence[ReportedAgent], out: Path) -> None:
             )
 
 
+def _check_views(agents: Sequence[ReportedAgent]) -> None:
+    """Refuse an older evaluation without runs: it may have been killed before it wrote them."""
+    for agent in agents:
+        if "sha256" not in agent.document and not agent.evaluation.has_views:
+            raise InputError(
+                f"{agent.folder} holds no single runs ({VIEWS} is missing): make it again with "
+                "`sentinel evaluate … --out FOLDER`, or report without them by --no-runs"
+            )
+
+
 def _copy(agent: ReportedAgent, target: Path) -> None:
     """Copy an agent's tables, and nothing else that may lie beside them."""
     place = target / disk.FOLDER
@@ -148,11 +189,16 @@ def _copy(agent: ReportedAgent, target: Path) -> None:
         for ending in disk.ENDINGS:
             (place / f"{name}{ending}").unlink(missing_ok=True)
     names = [*(f"{name}.csv" for name in (disk.CONTENTS, disk.DICTIONARY)), SOURCES]
-    names += [f"{name}{ending}" for name in agent.tables for ending in disk.ENDINGS]
+    names += [
+        disk.CHECKSUMS,
+        *(f"{name}{ending}" for name in agent.tables for ending in disk.ENDINGS),
+    ]
     for name in names:
         source = agent.folder / disk.FOLDER / name
         if source.exists():
             write_whole(place / name, source.read_bytes())
+        else:
+            (place / name).unlink(missing_ok=True)
 
 
 def _older(target: Path) -> Sequence[str]:
@@ -167,10 +213,12 @@ def _runs(agents: Sequence[ReportedAgent]) -> Runs:
     """Read as many runs of every agent as the page has room for, and say how they were chosen."""
     views: list[tuple[int, Mapping[str, Any]]] = []
     for index, agent in enumerate(agents):
+        if not agent.evaluation.has_views:
+            continue
         views += (
             (index, view)
             for view in read_views(
-                agent,
+                agent.folder,
                 most=MOST_RUNS // len(agents),
                 size=RUNS_SIZE // len(agents),
             )

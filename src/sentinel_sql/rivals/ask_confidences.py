@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from sentinel_sql.agent.react import ReactAgent
-from sentinel_sql.errors import EndpointError, StoreError
-from sentinel_sql.pipeline.thread_pool import in_daemons
-from sentinel_sql.pipeline.workers import FAILURES_IN_A_ROW, terminated_as_interrupted
+from sentinel_sql.errors import StoreError
+from sentinel_sql.pipeline.ask_many import ask_many
 from sentinel_sql.rivals.confidences import (
     Confidence,
     ConfidencesManifest,
@@ -21,7 +20,7 @@ from sentinel_sql.rivals.confidences import (
     still_due,
 )
 from sentinel_sql.rivals.self_report_questions import Asker
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import Trajectory
 
 OnProgress = Callable[[int, int], None]
@@ -67,7 +66,7 @@ def answers_of(runs: Sequence[Trajectory], agent: ReactAgent) -> list[Trajectory
         if run.agent.fingerprint != ours:
             raise StoreError(
                 f"run {run.question.id} is of the agent [{run.agent.fingerprint}], and these "
-                f"settings make [{ours}]; {told_apart(run.agent.fingerprint, ours)}: give the "
+                f"settings make [{ours}]; {difference(run.agent.fingerprint, ours)}: give the "
                 "model, prompt, notes, examples and cap that it was collected with"
             )
     answered = [run for run in runs if run.outcome.kind == "answered"]
@@ -103,10 +102,11 @@ def ask_confidences(
         EndpointError: the endpoint is unusable. What was recorded before stays.
     """
 
-    def ask(due: tuple[Trajectory, list[Method]]) -> Iterator[Confidence]:
+    def ask(due: tuple[Trajectory, list[Method]], stop: threading.Event) -> Iterator[Confidence]:
         run, missing = due
         for method in missing:
-            yield asker.ask(run, method)
+            if not stop.is_set():
+                yield asker.ask(run, method)
 
     first = runs[0].question
     manifest = ConfidencesManifest(
@@ -120,40 +120,32 @@ def ask_confidences(
         due = still_due(runs, methods, opened.held, limit)
         total = sum(len(missing) for _, missing in due)
         made: list[Confidence] = []
-        failures: Counter[str] = Counter()
-        in_a_row, interrupted = 0, False
-        try:
-            with (
-                terminated_as_interrupted(),
-                closing(in_daemons(ask, due, count=max(1, workers))) as results,
-            ):
-                for result in results:
-                    if isinstance(result, Confidence):
-                        opened.append(result)
-                        made.append(result)
-                        in_a_row = 0
-                        on_progress(len(made), total)
-                        continue
-                    if not isinstance(result, EndpointError):
-                        raise result
-                    failures[str(result)] += 1
-                    in_a_row += 1
-                    if in_a_row >= FAILURES_IN_A_ROW or (result.for_every_call and not made):
-                        raise _with_what_is_kept(result, len(made), opened.folder)
-        except KeyboardInterrupt:
-            interrupted = True
+
+        def keep(record: Confidence) -> None:
+            opened.append(record)
+            made.append(record)
+
+        asked = ask_many(
+            due,
+            ask,
+            keep,
+            workers=workers,
+            what="records",
+            place=opened.folder,
+            on_progress=lambda so_far: on_progress(so_far.done, total),
+        )
         return AskedSummary(
             store=opened.folder,
             answers=len(runs),
             done=dict(Counter(record.method for record in made)),
             already_there=there,
-            failed=dict(failures),
+            failed=asked.failures,
             missing=len([1 for one in _pairs(runs, methods) if one not in opened.held]),
             calls=sum(record.calls for record in made),
             prompt_tokens=sum(record.prompt_tokens or 0 for record in made),
             completion_tokens=sum(record.completion_tokens or 0 for record in made),
             seconds=sum(record.seconds for record in made),
-            interrupted=interrupted,
+            interrupted=asked.interrupted,
         )
 
 
@@ -169,13 +161,3 @@ def _require_same_answers(store: ConfidenceStore, runs: Sequence[Trajectory]) ->
                 f"{store.folder}: is about another answer of run {record.run} than this store "
                 "holds: use another folder for these runs"
             )
-
-
-def _with_what_is_kept(end: EndpointError, done: int, folder: Path) -> EndpointError:
-    error = EndpointError(
-        f"{end}. {done} records of this time are kept in {folder}; the same command goes on from "
-        "there",
-        for_every_call=end.for_every_call,
-    )
-    error.__cause__ = end
-    return error

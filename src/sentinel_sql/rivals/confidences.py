@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
@@ -17,11 +17,11 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, ValidationError
 
 from sentinel_sql.errors import StoreError
-from sentinel_sql.storage import append_log as durable
-from sentinel_sql.storage.whole_file import write_whole
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.storage.append_log import AppendLog, read_count
+from sentinel_sql.storage.checksums import read_lines
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import AgentInfo, Count, Record, Trajectory
-from sentinel_sql.trajectory.store import manifest_in
+from sentinel_sql.trajectory.store import manifest_in, write_manifest
 
 MANIFEST = "confidences.json"
 RECORDS = "confidences.jsonl"
@@ -142,11 +142,10 @@ class ConfidenceStore:
     `held` are the records in it, by run and method.
     """
 
-    def __init__(self, *, folder: Path, lock: int, file: int, records: list[Confidence]) -> None:
+    def __init__(self, *, folder: Path, log: AppendLog, records: list[Confidence]) -> None:
         self.folder = folder
         self.held = {(record.run, record.method): record for record in records}
-        self._lock = lock
-        self._file = file
+        self._log = log
 
     @classmethod
     def open(cls, folder: str | Path, *, manifest: ConfidencesManifest) -> Self:
@@ -159,21 +158,24 @@ class ConfidenceStore:
         folder = Path(folder)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = durable.lock(folder / LOCK)
+            log = AppendLog.open(
+                folder / RECORDS,
+                lock=folder / LOCK,
+                torn=folder / TORN,
+                is_whole=_is_whole,
+                check=partial(_settle, folder, manifest),
+            )
             try:
-                _settle(folder, manifest)
-                file = durable.open_to_append(folder / RECORDS)
-                durable.mend_tail(folder / RECORDS, _is_whole, torn=folder / TORN)
                 records = _records(folder / RECORDS)
             except BaseException:
-                os.close(lock)
+                log.close()
                 raise
         except OSError as error:
             raise StoreError(
                 f"{folder}: can't be written ({error.strerror}); choose another folder, or mend "
                 "its rights or space"
             ) from error
-        return cls(folder=folder, lock=lock, file=file, records=records)
+        return cls(folder=folder, log=log, records=records)
 
     def require(self, method: Method, settings: tuple[object, ...]) -> None:
         """Refuse to mix records of one method that were made in different ways.
@@ -195,19 +197,12 @@ class ConfidenceStore:
         Raises:
             StoreError: the disk is full or broken.
         """
-        try:
-            durable.append(self._file, record.model_dump_json().encode() + b"\n")
-        except OSError as error:
-            raise StoreError(
-                f"{self.folder}: can't be written ({error.strerror}); what was recorded before "
-                "is kept: free the disk and start again"
-            ) from error
+        self._log.append(record.model_dump_json().encode())
         self.held[record.run, record.method] = record
 
     def close(self) -> None:
         """Let other processes have the store."""
-        os.close(self._file)
-        os.close(self._lock)
+        self._log.close()
 
     def __enter__(self) -> Self:
         return self
@@ -224,13 +219,13 @@ def _settle(folder: Path, asked: ConfidencesManifest) -> None:
                 f"{folder}: {RECORDS} without {MANIFEST}, so nobody can tell whose answers these "
                 "are about; restore the manifest, or use another folder"
             )
-        write_whole(folder / MANIFEST, json.dumps(asked.model_dump(), indent=2) + "\n")
+        write_manifest(folder / MANIFEST, asked)
         return
     if there.agent.fingerprint != asked.agent.fingerprint:
         raise StoreError(
             f"{folder}: is about answers of the agent [{there.agent.fingerprint}], and these are "
             f"of [{asked.agent.fingerprint}]; "
-            f"{told_apart(there.agent.fingerprint, asked.agent.fingerprint)}; use another folder, "
+            f"{difference(there.agent.fingerprint, asked.agent.fingerprint)}; use another folder, "
             "one an agent"
         )
     for name in ("database", "clock"):
@@ -247,33 +242,32 @@ def _manifest(folder: Path) -> ConfidencesManifest | None:
 
 
 def _records(file: Path) -> list[Confidence]:
-    try:
-        lines = file.read_bytes().splitlines(keepends=True)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}; check its rights") from error
     records: list[Confidence] = []
     seen: set[tuple[str, Method]] = set()
-    for number, line in enumerate(lines, start=1):
-        if line.isspace():
-            continue
-        try:
-            record = Confidence.model_validate_json(line)
-        except ValidationError as error:
-            if not line.endswith(b"\n"):
-                break
-            raise StoreError(
-                f"{file}, line {number}: no record of a confidence; take the line out, or restore "
-                "the file from a copy"
-            ) from error
-        if (record.run, record.method) in seen:
-            raise StoreError(
-                f"{file}, line {number}: run {record.run} has {record.method} twice; take one of "
-                "the two lines out"
-            )
-        seen.add((record.run, record.method))
-        records.append(record)
+    try:
+        expected = read_count(file)
+        if expected is None and not file.exists():
+            return []
+        with file.open("rb") as lines:
+            for number, content, ended in read_lines(lines, file=file, expected=expected):
+                try:
+                    record = Confidence.model_validate_json(content)
+                except ValidationError as error:
+                    if not ended:
+                        continue
+                    raise StoreError(
+                        f"{file}, line {number}: no record of a confidence; take the line out, or "
+                        "restore the file from a copy"
+                    ) from error
+                if (record.run, record.method) in seen:
+                    raise StoreError(
+                        f"{file}, line {number}: run {record.run} has {record.method} twice; take "
+                        "one of the two lines out"
+                    )
+                seen.add((record.run, record.method))
+                records.append(record)
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}; check its rights") from error
     return records
 
 

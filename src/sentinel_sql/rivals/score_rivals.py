@@ -30,7 +30,7 @@ from sentinel_sql.rivals.confidences import (
 )
 from sentinel_sql.rivals.kinds import RIVALS, Rival, Scorer
 from sentinel_sql.rivals.scores import RivalScores, own_scores
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import Trajectory
 
 ASKED_NAMES: Mapping[Method, str] = {
@@ -241,7 +241,7 @@ def _asked(
     if manifest.agent.fingerprint != monitor.agent:
         raise StoreError(
             f"the confidences are of the agent [{manifest.agent.fingerprint}], and the monitor is "
-            f"of [{monitor.agent}]; {told_apart(monitor.agent, manifest.agent.fingerprint)}: name "
+            f"of [{monitor.agent}]; {difference(monitor.agent, manifest.agent.fingerprint)}: name "
             "those that its own agent's model was asked for"
         )
     for method, found in by_method(records).items():

@@ -1,20 +1,206 @@
-"""Files that outlive their writer: locked, appended and synced, cut back after a crash."""
+"""An append-only log: a file of checked lines that outlives its writer.
+
+Beside the log lies its count, `<log>.count`: how many lines are known to be on the disk. It is
+written after the lines that it counts, so it may lag behind them and never runs ahead. Whole
+lines that are missing are thereby told from a last line that a dying process left unfinished.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import queue
 import socket
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final, Self
 
 from sentinel_sql.errors import StoreError
+from sentinel_sql.storage.checksums import (
+    carries_checksum,
+    read_lines,
+    sealed,
+    unsealed,
+    with_checksum,
+)
+from sentinel_sql.storage.whole_file import sync_folder, write_whole
+
+_COUNT_WIDTH: Final = 128
+"""Bytes of a count with its newline: always the same, so that it is overwritten in place."""
 
 
-def open_to_append(file: Path) -> int:
-    """Open a file for appending, made 0600 if absent; return its descriptor."""
-    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+class AppendLog:
+    """A log opened for appending, by one process at a time and any number of its threads.
+
+    `set_aside` is how many bytes of an unfinished last line were moved away on opening.
+    """
+
+    def __init__(self, *, file: Path, lock: int, lines: int, set_aside: int) -> None:
+        self.file = file
+        self.set_aside = set_aside
+        self._lock = lock
+        self._lines = lines
+        self._guard = threading.Lock()
+        self._closed = False
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._writer = threading.Thread(target=self._write, name="sentinel-log", daemon=True)
+        self._writer.start()
+
+    @classmethod
+    def open(
+        cls,
+        file: Path,
+        *,
+        lock: Path,
+        torn: Path,
+        is_whole: Callable[[bytes], bool],
+        check: Callable[[], object] = lambda: None,
+    ) -> Self:
+        """Open a log, made 0600 if absent; an unfinished last line is set aside.
+
+        Args:
+            file: the log; its folder must exist.
+            lock: the file that stands for the right to write.
+            torn: where an unfinished line is appended.
+            is_whole: tells of a record of an older version, which has no checksum, whether it is
+                all there.
+            check: called once the lock is held and before the log is touched; what it raises
+                leaves the log as it was.
+
+        Raises:
+            StoreError: another process writes to it, or it is damaged.
+            OSError: it can't be written.
+        """
+        held = _hold(lock)
+        try:
+            check()
+            if not file.exists():
+                os.close(_open_to_append(file))
+                sync_folder(file.parent)
+            _check(file)
+            set_aside = _mend_tail(file, is_whole, torn=torn)
+            lines = _check(file)
+            write_whole(_count_of(file), _count_text(lines))
+        except BaseException:
+            os.close(held)
+            raise
+        return cls(file=file, lock=held, lines=lines, set_aside=set_aside)
+
+    def append(self, record: bytes) -> None:
+        """Add one record, a JSON object in one line; returns once it is on the disk.
+
+        Raises:
+            StoreError: the log is closed, or the disk is full or broken (then nothing of the
+                record stays behind).
+        """
+        self.submit(record).result()
+
+    def submit(self, record: bytes) -> Future[None]:
+        """Add one record without waiting; the future is done once it is on the disk.
+
+        Raises:
+            StoreError: the log is closed. A full or broken disk is the future's exception.
+        """
+        waiting = _Waiting(record, Future())
+        with self._guard:
+            if self._closed:
+                raise StoreError(f"{self.file.parent}: the store is closed; open it again")
+            self._queue.put(waiting)
+        return waiting.done
+
+    def close(self) -> None:
+        """Write what is queued, and let other processes have the log."""
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue.put(None)
+        self._writer.join()
+        os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self) -> None:
+        """Write all that waits in one go and sync once, so that syncing doesn't bound the rate."""
+        broken: OSError | None = None
+        log = count = -1
+        open_for_more = True
+        while open_for_more:
+            batch = [self._queue.get()]
+            while not self._queue.empty():
+                batch.append(self._queue.get())
+            open_for_more = None not in batch
+            waiting = [item for item in batch if item is not None]
+            try:
+                if waiting and broken is None:
+                    if log < 0:
+                        log = _open_to_append(self.file)
+                        count = os.open(_count_of(self.file), os.O_WRONLY)
+                    lines = enumerate((item.record for item in waiting), self._lines + 1)
+                    append(log, b"".join(with_checksum(it, line=number) for number, it in lines))
+                    self._lines += len(waiting)
+                    os.pwrite(count, _count_text(self._lines), 0)
+            except OSError as error:
+                # After a failed sync nobody knows what is on the disk: only opening anew can tell.
+                broken = error
+            for item in waiting:
+                if broken is None:
+                    item.done.set_result(None)
+                else:
+                    item.done.set_exception(self._not_written(broken))
+        for descriptor in (log, count):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _not_written(self, broken: OSError) -> StoreError:
+        error = StoreError(
+            f"{self.file}: can't be written ({broken.strerror}); all that was recorded before is "
+            "kept: free the disk and start again"
+        )
+        error.__cause__ = broken
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """One record on its way to the disk."""
+
+    record: bytes
+    done: Future[None]
+
+
+def read_count(file: Path) -> int | None:
+    """Return how many lines a log has at least, or None where nothing counts them.
+
+    Read it before the log itself: a collector may add lines in between.
+
+    Raises:
+        StoreError: the count is damaged.
+    """
+    count = _count_of(file)
+    for _ in range(3):  # one that is being overwritten is whole a moment later
+        try:
+            return int(unsealed(json.loads(count.read_bytes()))["lines"])
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StoreError(f"{count}: {error.strerror}; check its rights") from error
+        except (ValueError, TypeError, AttributeError, KeyError):
+            pass
+        time.sleep(0.01)
+    raise StoreError(
+        f"{count}: damaged, so nobody can tell how many lines {file.name} had; restore it from a "
+        f"copy, or delete it if all lines of {file.name} are there"
+    )
 
 
 def append(descriptor: int, data: bytes) -> None:
@@ -34,15 +220,13 @@ def append(descriptor: int, data: bytes) -> None:
         raise
 
 
-def lock(file: Path) -> int:
-    """Take the lock that a file stands for, and return the descriptor that holds it.
+def _open_to_append(file: Path) -> int:
+    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
-    The kernel frees it however the process ends.
 
-    Raises:
-        StoreError: another process holds it; the message names that process.
-    """
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+def _hold(lock: Path) -> int:
+    """Take a lock and return the descriptor that holds it; the kernel frees it at any end."""
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(descriptor, 0)
@@ -51,7 +235,7 @@ def lock(file: Path) -> int:
         holder = os.read(descriptor, 200).decode("utf-8", "replace").strip() or "another process"
         os.close(descriptor)
         raise StoreError(
-            f"{file.parent}: {holder} is writing to it; wait for that, or use another store"
+            f"{lock.parent}: {holder} is writing to it; wait for that, or use another store"
         ) from None
     except OSError:
         os.close(descriptor)
@@ -59,13 +243,23 @@ def lock(file: Path) -> int:
     return descriptor
 
 
-def mend_tail(file: Path, is_whole: Callable[[bytes], bool], *, torn: Path) -> int:
-    """Make a file end in a newline: keep an unfinished last line if it is whole, else move it.
+def _check(file: Path) -> int:
+    """Read a log through, and return how many whole lines it has."""
+    expected = read_count(file)
+    with file.open("rb") as lines:
+        return sum(line.ended for line in read_lines(lines, file=file, expected=expected))
 
-    Args:
-        file: a file of lines.
-        is_whole: tells whether a line without its newline is all there.
-        torn: where a line that isn't is appended.
+
+def _count_of(file: Path) -> Path:
+    return file.with_name(file.name + ".count")
+
+
+def _count_text(lines: int) -> bytes:
+    return json.dumps(sealed({"lines": lines})).encode().ljust(_COUNT_WIDTH - 1) + b"\n"
+
+
+def _mend_tail(file: Path, is_whole: Callable[[bytes], bool], *, torn: Path) -> int:
+    """Make a file end in a newline: keep an unfinished last line if it is whole, else move it.
 
     Returns:
         Bytes moved to `torn`.
@@ -77,10 +271,10 @@ def mend_tail(file: Path, is_whole: Callable[[bytes], bool], *, torn: Path) -> i
         if not tail:
             return 0
         moved = 0
-        if is_whole(tail):
+        if carries_checksum(tail) or is_whole(tail):
             lines.write(b"\n")
         else:
-            descriptor = open_to_append(torn)
+            descriptor = _open_to_append(torn)
             try:
                 append(descriptor, tail + b"\n")
             finally:

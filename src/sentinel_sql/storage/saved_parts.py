@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentinel_sql.errors import SentinelError
+from sentinel_sql.storage.checksums import unsealed
 
 DAMAGES: Final = (
     KeyError,
@@ -67,7 +68,8 @@ def read_document(
         refusal: the error to raise.
 
     Raises:
-        SentinelError: `refusal`, if there is none, or it isn't JSON or of another format.
+        SentinelError: `refusal`, if there is none, or it isn't JSON, of another format, or its
+            hash doesn't fit its content.
     """
     try:
         document = json.loads(path.read_bytes())
@@ -82,4 +84,8 @@ def read_document(
         raise refusal(
             f"{path} is of format {str(found)[:40]}, this version reads {stated}: {again}"
         )
+    try:
+        unsealed(document)
+    except (ValueError, RecursionError) as error:
+        raise refusal(f"{path} is damaged: its content isn't what was saved; {again}") from error
     return dict(document)

@@ -1,8 +1,12 @@
-"""Says in which part two agents differ, from their fingerprints."""
+"""Who an agent is: reads the line that files keep of it, and says how two agents differ."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from sentinel_sql.trajectory.record import AgentInfo
 
 _COMMITS = " | commit-on-error"
 _SHOWN = 12
@@ -14,44 +18,60 @@ _NOTES = {
 }
 
 
-def parts_of(fingerprint: str) -> Mapping[str, str] | None:
-    """Take a fingerprint apart, or return None where it is none (`AgentInfo.fingerprint`)."""
-    commits = fingerprint.endswith(_COMMITS)
+def agent_of(fingerprint: str) -> AgentInfo | None:
+    """Return the agent of a fingerprint (`AgentInfo.fingerprint`), or None where it is none."""
     # A name or model may hold the separator, so the three behind them are taken from the end.
     parts = fingerprint.removesuffix(_COMMITS).rsplit(" | ", 3)
     name, between, model = parts[0].partition(" | ")
     if len(parts) != 4 or not between:
         return None
-    prompt, cap, temperature = parts[1:]
-    return {
-        "name": name,
-        "model": model,
-        "prompt": prompt[:_SHOWN] if len(prompt) == 64 else prompt,
-        "step cap": cap,
-        "temperature": temperature,
-        "commit-on-error": "on" if commits else "off",
+    known = {
+        key: value
+        for key, value in zip(
+            ("model", "prompt_sha256", "max_steps", "temperature"), (model, *parts[1:]), strict=True
+        )
+        if value != "-"
     }
+    try:
+        return AgentInfo.model_validate(
+            {"name": name, **known, "commit_on_error": fingerprint.endswith(_COMMITS)}
+        )
+    except ValidationError:
+        return None
 
 
-def told_apart(its: str, this: str) -> str:
-    """Say what differs between the agent that was expected and the one that is here.
+def difference(expected: str, found: str) -> str:
+    """Say how the agent that is here differs from the one that was expected.
 
     Args:
-        its: fingerprint of the agent that a monitor or a store is of.
-        this: fingerprint of the other one.
+        expected: fingerprint of the agent that a monitor or a store is of.
+        found: fingerprint of the other one.
 
     Returns:
         Such as "they differ in model (qwen there, llama here)"; where one of them isn't a
         fingerprint, what one looks like.
     """
-    theirs, ours = parts_of(its), parts_of(this)
+    theirs, ours = agent_of(expected), agent_of(found)
     if theirs is None or ours is None:
-        odd = its if theirs is None else this
+        odd = expected if theirs is None else found
         return (
             f"[{odd}] is no agent's fingerprint: it is one line, as `sentinel fit` prints it and "
             "`Trajectory.agent.fingerprint` gives it"
         )
-    apart = [part for part in theirs if theirs[part] != ours[part]]
-    said = ", ".join(f"{part} ({theirs[part]} there, {ours[part]} here)" for part in apart)
-    notes = "".join(f"; {_NOTES[part]}" for part in apart if part in _NOTES)
+    there, here = _parts(theirs), _parts(ours)
+    differ = [part for part in there if there[part] != here[part]]
+    said = ", ".join(f"{part} ({there[part]} there, {here[part]} here)" for part in differ)
+    notes = "".join(f"; {_NOTES[part]}" for part in differ if part in _NOTES)
     return f"they differ in {said}{notes}" if said else "they are the same"
+
+
+def _parts(agent: AgentInfo) -> Mapping[str, str]:
+    prompt = agent.prompt_sha256 or "-"
+    return {
+        "name": agent.name,
+        "model": agent.model or "-",
+        "prompt": prompt[:_SHOWN] if len(prompt) == 64 else prompt,
+        "step cap": "-" if agent.max_steps is None else str(agent.max_steps),
+        "temperature": "-" if agent.temperature is None else str(agent.temperature),
+        "commit-on-error": "on" if agent.commit_on_error else "off",
+    }

@@ -125,11 +125,29 @@ class Usage(Record):
     completion_tokens: Count | None = None
 
 
+_ROUNDING = 1e-3
+"""How far above 0 a log-probability may stand, ours: half-precision arithmetic is that inexact."""
+
+
 class Telemetry(Record):
     """Per generated token: chosen-token log-probability, and entropy (nats) over the top 5."""
 
     logprobs: tuple[float, ...] = ()
     entropies: tuple[float, ...] = ()
+
+    @property
+    def possible(self) -> bool:
+        """False for what no model can give; nothing is learned from such telemetry or judged by it.
+
+        That is a log-probability above 0, a negative entropy, or another number of entropies than
+        of log-probabilities where both are there. What floating point adds to 0 is allowed.
+        """
+        if self.logprobs and self.entropies and len(self.logprobs) != len(self.entropies):
+            return False
+        return (
+            max(self.logprobs, default=0.0) <= _ROUNDING
+            and min(self.entropies, default=0.0) >= -_ROUNDING
+        )
 
 
 class Seconds(Record):
@@ -244,6 +262,14 @@ class Trajectory(Record):
         if self.outcome.kind == "answered" and not self.outcome.final_sql:
             raise ValueError("an answered run needs outcome.final_sql")
         return self
+
+    @property
+    def states_two_answers(self) -> bool:
+        """Whether `outcome.final_sql` is another query than the last step committed."""
+        if self.outcome.kind != "answered" or not self.steps:
+            return False
+        last = self.steps[-1].sql or ""
+        return last.strip() != (self.outcome.final_sql or "").strip()
 
     def prefix(self, t: int) -> Prefix:
         """Return the first `t` steps, 0 ≤ t ≤ len(steps)."""

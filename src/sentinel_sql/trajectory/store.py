@@ -10,23 +10,24 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import queue
 import threading
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from io import BufferedReader
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from sentinel_sql.errors import StoreError
-from sentinel_sql.storage import append_log as durable
-from sentinel_sql.storage.whole_file import sync_folder, write_whole
-from sentinel_sql.trajectory.agent_identity import told_apart
+from sentinel_sql.storage.append_log import AppendLog, read_count
+from sentinel_sql.storage.checksums import read_lines, sealed, unsealed
+from sentinel_sql.storage.whole_file import write_whole
+from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.codec import decode, encode
 from sentinel_sql.trajectory.record import AgentInfo, Record, Trajectory
 
@@ -48,7 +49,7 @@ class StoreManifest(Record):
     schema_sha256: str | None = None
 
 
-def read_trajectories(path: str | Path) -> Iterator[Trajectory]:
+def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
     """Yield the trajectories of a store's folder or of one recordings file, in their order.
 
     Reading never writes, locks or repairs, so it works on a read-only disk and beside a running
@@ -74,7 +75,7 @@ def read_trajectories(path: str | Path) -> Iterator[Trajectory]:
     return _read(path, torn_tail_is_fault=True)
 
 
-def read_manifest(folder: str | Path) -> StoreManifest | None:
+def read_manifest(folder: str | PathLike[str]) -> StoreManifest | None:
     """Return whose runs a store holds, or None where `folder` is a recordings file or no store.
 
     Raises:
@@ -95,37 +96,45 @@ def manifest_in(file: Path, kind: type[_Manifest], *, stated: str) -> _Manifest 
         StoreError: it is there but damaged.
     """
     try:
-        return kind.model_validate_json(file.read_bytes())
+        return kind.model_validate(unsealed(json.loads(file.read_bytes())))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}; check its rights") from error
-    except ValidationError as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
             f"{file}: not a {stated} manifest; restore it from a copy, or collect into "
             "another folder"
         ) from error
 
 
+def write_manifest(file: Path, manifest: BaseModel) -> None:
+    """Write the manifest of a folder that is collected into, with the hash of its content.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    write_whole(file, json.dumps(sealed(manifest.model_dump()), indent=2) + "\n")
+
+
 def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
     seen: set[str] = set()
     number = 0
     try:
+        expected = read_count(file)
         with _opened(file) as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.isspace():
-                    continue
+            for number, content, ended in read_lines(lines, file=file, expected=expected):
                 try:
-                    trajectory = decode(line, where=f"{file}, line {number}")
+                    trajectory = decode(content, where=f"{file}, line {number}")
                 except StoreError:
-                    if line.endswith(b"\n"):
+                    if ended:
                         raise
                     if torn_tail_is_fault:
                         raise StoreError(
                             f"{file}, line {number}: the last line is cut off; restore the file "
                             "from a copy, or take that line out"
                         ) from None
-                    return
+                    continue
                 if trajectory.question.id in seen:
                     raise StoreError(
                         f"{file}, line {number}: question {trajectory.question.id} is in it "
@@ -171,21 +180,17 @@ class TrajectoryStore:
     """
 
     def __init__(
-        self, *, folder: Path, manifest: StoreManifest, lock: int, ids: set[str], set_aside: int
+        self, *, folder: Path, manifest: StoreManifest, log: AppendLog, ids: set[str]
     ) -> None:
         self.folder = folder
         self.manifest = manifest
-        self.set_aside = set_aside
-        self._lock = lock
+        self.set_aside = log.set_aside
+        self._log = log
         self._ids = ids
         self._guard = threading.Lock()
-        self._closed = False
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        self._writer = threading.Thread(target=self._write, name="sentinel-store", daemon=True)
-        self._writer.start()
 
     @classmethod
-    def open(cls, folder: str | Path, *, manifest: StoreManifest | None = None) -> Self:
+    def open(cls, folder: str | PathLike[str], *, manifest: StoreManifest | None = None) -> Self:
         """Open a store, or make one where `manifest` says whose.
 
         A last line that a dying process left behind is set aside in `trajectories.torn`; its
@@ -197,7 +202,7 @@ class TrajectoryStore:
 
         Raises:
             StoreError: another process writes to it, it holds another agent's runs or another
-                database's, a line is damaged, or the folder can't be written.
+                database's, it is damaged, or the folder can't be written.
         """
         folder = Path(folder)
         try:
@@ -208,20 +213,25 @@ class TrajectoryStore:
                     f"{folder}: no store here ({MANIFEST} is missing); name the folder that "
                     "`sentinel collect` or `sentinel import` wrote"
                 )
-            lock = durable.lock(folder / LOCK)
+            log = AppendLog.open(
+                folder / RECORDS,
+                lock=folder / LOCK,
+                torn=folder / TORN,
+                is_whole=_is_trajectory,
+                check=partial(_settled_manifest, folder, manifest),
+            )
             try:
-                kept = _settled_manifest(folder, manifest)
-                set_aside = _mended(folder)
+                kept = _settled_manifest(folder, None)
                 ids = {run.question.id for run in read_trajectories(folder)}
             except BaseException:
-                os.close(lock)
+                log.close()
                 raise
         except OSError as error:
             raise StoreError(
                 f"{folder}: can't be written ({error.strerror}); choose another folder, or mend "
                 "its rights or space"
             ) from error
-        return cls(folder=folder, manifest=kept, lock=lock, ids=ids, set_aside=set_aside)
+        return cls(folder=folder, manifest=kept, log=log, ids=ids)
 
     @property
     def ids(self) -> frozenset[str]:
@@ -236,7 +246,11 @@ class TrajectoryStore:
             StoreError: its question is in the store already, another agent ran it, or the disk
                 is full or broken (then nothing of it stays behind).
         """
-        self.submit(trajectory).result()
+        stored = self.submit(trajectory)
+        try:
+            stored.result()
+        finally:
+            self._forget_if_lost(trajectory.question.id, stored)
 
     def submit(self, trajectory: Trajectory) -> Future[None]:
         """Add one run without waiting; the future is done once it is on the disk.
@@ -248,35 +262,29 @@ class TrajectoryStore:
         theirs, ours = trajectory.agent.fingerprint, self.manifest.agent.fingerprint
         if theirs != ours:
             raise StoreError(_another_agent(self.folder, ours, theirs))
+        question_id = trajectory.question.id
         try:
-            trajectory.question.id.encode()
+            question_id.encode()
         except UnicodeEncodeError as error:
             raise StoreError(
-                f"{self.folder}: question id {trajectory.question.id!a} holds half a surrogate "
-                "pair, which can't be written; give it another id"
+                f"{self.folder}: question id {question_id!a} holds half a surrogate pair, which "
+                "can't be written; give it another id"
             ) from error
-        waiting = _Waiting(trajectory.question.id, encode(trajectory), Future())
+        record = encode(trajectory)
         with self._guard:
-            if self._closed:
-                raise StoreError(f"{self.folder}: the store is closed; open it again")
-            if waiting.question_id in self._ids:
+            if question_id in self._ids:
                 raise StoreError(
-                    f"{self.folder}: question {waiting.question_id} is in the store already; "
-                    "leave it out, or use another store"
+                    f"{self.folder}: question {question_id} is in the store already; leave it "
+                    "out, or use another store"
                 )
-            self._ids.add(waiting.question_id)
-            self._queue.put(waiting)
-        return waiting.done
+            stored = self._log.submit(record)
+            self._ids.add(question_id)
+        stored.add_done_callback(partial(self._forget_if_lost, question_id))
+        return stored
 
     def close(self) -> None:
         """Write what is queued, and let other processes have the store."""
-        with self._guard:
-            if self._closed:
-                return
-            self._closed = True
-            self._queue.put(None)
-        self._writer.join()
-        os.close(self._lock)
+        self._log.close()
 
     def __enter__(self) -> Self:
         return self
@@ -284,55 +292,17 @@ class TrajectoryStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self) -> None:
-        """Write all that waits in one go and sync once, so that syncing doesn't bound the rate."""
-        broken: OSError | None = None
-        file = -1
-        open_for_more = True
-        while open_for_more:
-            batch = [self._queue.get()]
-            while not self._queue.empty():
-                batch.append(self._queue.get())
-            open_for_more = None not in batch
-            waiting = [item for item in batch if item is not None]
-            try:
-                if waiting and broken is None:
-                    if file < 0:
-                        file = durable.open_to_append(self.folder / RECORDS)
-                    durable.append(file, b"".join(item.line for item in waiting))
-            except OSError as error:
-                # After a failed sync nobody knows what is on the disk: only opening anew can tell.
-                broken = error
-            for item in waiting:
-                if broken is None:
-                    item.done.set_result(None)
-                else:
-                    item.done.set_exception(self._not_written(item.question_id, broken))
-        if file >= 0:
-            os.close(file)
-
-    def _not_written(self, question_id: str, broken: OSError) -> StoreError:
-        with self._guard:
-            self._ids.discard(question_id)
-        error = StoreError(
-            f"{self.folder}: can't be written ({broken.strerror}); all runs acknowledged before "
-            "are kept: free the disk and start again"
-        )
-        error.__cause__ = broken
-        return error
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """One run on its way to the disk."""
-
-    question_id: str
-    line: bytes
-    done: Future[None]
+    def _forget_if_lost(self, question_id: str, stored: Future[None]) -> None:
+        if stored.exception() is not None:
+            with self._guard:
+                self._ids.discard(question_id)
 
 
 def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifest:
-    """Return the store's manifest, written now if the store is new."""
+    """Return the manifest of a store that can be added to, written now if the store is new."""
+    file = folder / RECORDS
+    if file.exists() and _is_gzip(file):
+        raise StoreError(f"{file}: is gzip, so nothing can be added; unpack it first")
     there = read_manifest(folder)
     if there is None:
         if asked is None or (folder / RECORDS).exists():
@@ -340,8 +310,7 @@ def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifes
                 f"{folder}: {RECORDS} without {MANIFEST}, so nobody can tell whose runs these "
                 "are; restore the manifest, or use another folder"
             )
-        data = json.dumps(asked.model_dump(), indent=2).encode() + b"\n"
-        write_whole(folder / MANIFEST, data)
+        write_manifest(folder / MANIFEST, asked)
         return asked
     if asked is None:
         return there
@@ -360,20 +329,8 @@ def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifes
 def _another_agent(folder: Path, ours: str, theirs: str) -> str:
     return (
         f"{folder}: holds runs of the agent [{ours}], and these are of [{theirs}]; "
-        f"{told_apart(ours, theirs)}; use another store, one an agent"
+        f"{difference(ours, theirs)}; use another store, one an agent"
     )
-
-
-def _mended(folder: Path) -> int:
-    """Set a torn last line aside and return its length; leave whole lines as they are."""
-    file = folder / RECORDS
-    if not file.exists():
-        os.close(durable.open_to_append(file))
-        sync_folder(folder)
-        return 0
-    if _is_gzip(file):
-        raise StoreError(f"{file}: is gzip, so nothing can be added; unpack it first")
-    return durable.mend_tail(file, _is_trajectory, torn=folder / TORN)
 
 
 def _is_trajectory(line: bytes) -> bool:

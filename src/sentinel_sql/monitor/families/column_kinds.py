@@ -13,6 +13,7 @@ from typing import Literal
 from sqlglot import exp
 
 from sentinel_sql.monitor.features.references import Keys
+from sentinel_sql.schema import folded
 
 ColumnKind = Literal["count", "truth", "time", "number", "identifier", "text", "unknown"]
 
@@ -44,16 +45,16 @@ class ColumnSources:
         self.aliases: dict[str, str] = {}
         self.tables: list[str] = []
         for node in tables:
-            name = node.name.lower()
+            name = folded(node.name)
             self.tables.append(name)
-            self.aliases[node.alias_or_name.lower()] = name
+            self.aliases[folded(node.alias_or_name)] = name
 
     def table_of(self, column: exp.Column) -> str:
         """Return the table that a column comes from, or an empty text if it is unknown."""
-        owner = column.table.lower()
+        owner = folded(column.table)
         if owner:
             return self.aliases.get(owner, "")
-        name = column.name.lower()
+        name = folded(column.name)
         if self._keys is None:
             return self.tables[0] if len(set(self.tables)) == 1 else ""
         known = self._keys.schema.tables
@@ -61,7 +62,7 @@ class ColumnSources:
 
     def kind_of(self, column: exp.Column) -> ColumnKind:
         """Return what a column of the query holds."""
-        name = column.name.lower()
+        name = folded(column.name)
         table = self.table_of(column)
         declared, key = "", False
         if self._keys is not None:

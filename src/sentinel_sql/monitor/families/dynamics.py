@@ -109,7 +109,7 @@ class _Series:
 
 def _telemetry_of(seen: StepView) -> list[float]:
     telemetry = seen.step.telemetry
-    if telemetry is None:
+    if telemetry is None or not telemetry.possible:
         return [UNSEEN] * 4
     logprobs = [min(max(value, FLOOR), 0.0) for value in telemetry.logprobs]
     entropies = [min(max(value, 0.0), -FLOOR) for value in telemetry.entropies]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+
+from sentinel_sql.sql_tree import parse_one
 
 LONGEST_QUERY = 20_000
 """Characters of a query that is still parsed; ours: bounds the parser's time on hostile SQL."""
@@ -31,7 +32,7 @@ def parse_query(sql: str) -> exp.Query | None:
     if len(sql) > LONGEST_QUERY or sql.count("(") > MOST_BRACKETS or not _QUERY.match(sql):
         return None
     try:
-        query = sqlglot.parse_one(sql, read="sqlite")
+        query = parse_one(sql)
     except (SqlglotError, RecursionError):
         return None
     return query if isinstance(query, exp.Query) else None

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from sentinel_sql.schema import Schema
+from sentinel_sql.schema import Schema, folded
 
 ROW_IDS = frozenset({"rowid", "oid", "_rowid_"})
 CATALOGUE = frozenset(
@@ -149,8 +149,8 @@ class _Walk:
         known = dict(ctes)
         recursive = bool(with_.args.get("recursive"))
         for cte in with_.expressions:
-            name = cte.alias.lower()
-            named = [column.name.lower() for column in cte.args["alias"].columns]
+            name = folded(cte.alias)
+            named = [folded(column.name) for column in cte.args["alias"].columns]
             if recursive or named:
                 known[name] = dict.fromkeys(named) if named else None
             columns = self.query(cte.this, known, outer)
@@ -173,7 +173,7 @@ class _Walk:
         for join in joins:
             self._join(join, scope, ctes)
         output = self._output(node, scope)
-        aliases = {item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)}
+        aliases = {folded(item.alias) for item in node.expressions if isinstance(item, exp.Alias)}
         clauses = [
             *node.expressions,
             *(join.args["on"] for join in joins if join.args.get("on") is not None),
@@ -204,7 +204,7 @@ class _Walk:
                 self._join(join, scope, ctes)
             if not node.alias:
                 return
-        name = node.alias_or_name.lower()
+        name = folded(node.alias_or_name)
         if name and name not in scope.sources:
             scope.sources[name] = columns
         else:
@@ -215,10 +215,10 @@ class _Walk:
     def _table(self, node: exp.Table, ctes: Mapping[str, Columns | None]) -> Columns | None:
         if not isinstance(node.this, exp.Identifier):
             return None
-        name = node.name.lower()
+        name = folded(node.name)
         if name in ctes and not node.db:
             return ctes[name]
-        if name in CATALOGUE or (node.db and node.db.lower() != "main"):
+        if name in CATALOGUE or (node.db and folded(node.db) != "main"):
             return None
         known = self._keys.schema.tables.get(name)
         if known is None:
@@ -233,7 +233,7 @@ class _Walk:
         if join.args.get("method") == "NATURAL":
             scope.merged.update(after or ())
         for column in join.args.get("using") or ():
-            name = column.name.lower()
+            name = folded(column.name)
             scope.merged.add(name)
             if after is None or any(source is None for source in before):
                 continue
@@ -249,7 +249,7 @@ class _Walk:
             if isinstance(item, exp.Star) or (
                 isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
             ):
-                owner = item.table.lower() if isinstance(item, exp.Column) else ""
+                owner = folded(item.table) if isinstance(item, exp.Column) else ""
                 starred = [scope.sources.get(owner)] if owner else scope.all_columns
                 for source in starred:
                     if source is None:
@@ -257,7 +257,7 @@ class _Walk:
                     for name, base in source.items():
                         output.setdefault(name, base)
                 continue
-            name = item.alias_or_name.lower()
+            name = folded(item.alias_or_name)
             inner = item.this if isinstance(item, exp.Alias) else item
             found = self._base(inner, scope) if isinstance(inner, exp.Column) else None
             # SQLite names an unnamed expression by its text, which the tree doesn't keep.
@@ -278,12 +278,12 @@ class _Walk:
                 self.query(node, ctes, scope)
             elif isinstance(node, exp.In) and isinstance(node.args.get("field"), exp.Column):
                 # `x IN name` names a table.
-                name = node.args["field"].name.lower()
+                name = folded(node.args["field"].name)
                 known = name in ctes or name in self._keys.schema.tables or name in CATALOGUE
                 self.failed += not known
 
     def _resolves(self, column: exp.Column, scope: _Scope, aliases: set[str]) -> bool:
-        name, owner = column.name.lower(), column.table.lower()
+        name, owner = folded(column.name), folded(column.table)
         at: _Scope | None = scope
         if owner:
             while at is not None:
@@ -306,7 +306,7 @@ class _Walk:
 
     def _base(self, column: exp.Column, scope: _Scope) -> tuple[Columns, BaseColumn | None] | None:
         """Return the source of a column, and the table's column behind it."""
-        name, owner = column.name.lower(), column.table.lower()
+        name, owner = folded(column.name), folded(column.table)
         at: _Scope | None = scope
         while at is not None:
             if owner:

@@ -21,7 +21,7 @@ class TelemetryState:
 
     def observe(self, step: Step) -> None:
         """Read one more step."""
-        if step.telemetry is None:
+        if step.telemetry is None or not step.telemetry.possible:
             return
         logprobs = [min(max(logprob, FLOOR), 0.0) for logprob in step.telemetry.logprobs]
         entropies = [min(max(entropy, 0.0), -FLOOR) for entropy in step.telemetry.entropies]

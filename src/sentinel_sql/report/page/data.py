@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sentinel_sql.evaluation.column_meaning import cells_of
 from sentinel_sql.report.evaluated_agents import ReportedAgent
 from sentinel_sql.report.verdict import STANDINGS, Standing, standings
 
@@ -32,7 +33,7 @@ LIVE: Final = (
 
 COSTS: Final = ("kept", "steps_saved")
 COUNTED: Final = ("accuracy_counted_low", "accuracy_counted_high")
-"""Absent from evaluations of older versions, as `COSTS` may be."""
+"""Unknown in evaluations of older versions, as `COSTS` may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ def report_data(
                 "theta": agent.theta,
                 "exact": bool(agent.document["options"]["exact_bar"]),
                 "bar": [row["bar"] for row in rows],
-                "early": [row.get("early_stop") for row in rows],
+                "early": [row["early_stop"] for row in rows],
                 "columns": {name: [row[name] for row in rows] for name in columns},
                 "standing": standings_at(agent, levels),
             }
@@ -83,20 +84,20 @@ def packed(data: Mapping[str, Any]) -> str:
 
 def shared_levels(agents: Sequence[ReportedAgent]) -> list[float]:
     """Return the λ that all agents were evaluated at."""
-    shared = [{row["stakes"] for row in agent.stakes} for agent in agents]
+    shared = [{row.stakes for row in agent.stakes} for agent in agents]
     return sorted(set.intersection(*shared))
 
 
 def rows_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Mapping[str, Any]]:
-    """Return an agent's rows of the stakes table at these λ."""
-    by_level = {row["stakes"]: row for row in agent.stakes}
+    """Return the cells of an agent's stakes table at these λ, by column."""
+    by_level = {row.stakes: dict(cells_of(row)) for row in agent.stakes}
     return [by_level[level] for level in levels]
 
 
 def standings_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Standing]:
     """Return what an agent is at these λ, told over its whole table as the verdict is."""
     found = standings(agent.stakes)
-    by_level = {row["stakes"]: each for row, each in zip(agent.stakes, found, strict=True)}
+    by_level = {row.stakes: each for row, each in zip(agent.stakes, found, strict=True)}
     return [by_level[level] for level in levels]
 
 

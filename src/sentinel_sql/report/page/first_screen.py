@@ -83,8 +83,8 @@ def _sure(agent: ReportedAgent) -> list[str]:
         said.append(
             "Every answer was right, so nothing can be said of how well wrong ones are caught."
         )
-    economics = agent.tables.get("step_economics")
-    if economics is not None and all(row.get("tokens") is None for row in economics.rows):
+    economics = agent.rows.get("step_economics")
+    if economics is not None and all(row.tokens is None for row in economics):
         said.append("The agent told no token counts, so nothing can be said of tokens.")
     special = [name.replace("_", " ") for name, value in options(document).items() if value]
     if special:

@@ -68,8 +68,7 @@ def report_page(
     known = bool(levels)
     rows = [rows_at(agent, levels) for agent in agents]
     start = nearest_level(levels, START)
-    costs = known and all(name in each[0] for each in rows for name in COSTS)
-    counted = known and all(name in each[0] for each in rows for name in COUNTED)
+    costs, counted = (known and _are_known(names, rows) for names in (COSTS, COUNTED))
     live = LIVE + (COSTS if costs else ()) + (COUNTED if counted else ())
     data = report_data(agents, runs, levels, live)
     dictionary: dict[str, Any] = {}
@@ -105,6 +104,11 @@ def report_page(
         footer=_footer(agents),
         data=data,
     )
+
+
+def _are_known(names: Sequence[str], rows: Sequence[Sequence[Mapping[str, Any]]]) -> bool:
+    """Tell whether each of these columns says something of every agent."""
+    return all(any(row[name] is not None for row in each) for each in rows for name in names)
 
 
 def _ticks(levels: Sequence[float]) -> list[dict[str, Any]]:

@@ -102,7 +102,7 @@ SECTIONS: Final[Sequence[Section]] = (
     ),
     Section(
         name="leakage",
-        title="Is anything given away that shouldn't be",
+        title="Does anything leak",
         lead=(
             "Controls that must come out at chance, and simple readers that show how much of the "
             "score is in the wording alone."
@@ -130,7 +130,7 @@ SECTIONS: Final[Sequence[Section]] = (
     Section(
         name="labels",
         title="Were the answers judged rightly",
-        lead="Judges held to one another and to people, who didn't see what the judges said.",
+        lead="Judges compared with each other and with people who didn't see the judges' verdicts.",
         tables=("disagreement", "disagreement_reasons", "judge_audit", "raters"),
         command="sentinel audit disagreement … --out FOLDER, sentinel audit score … --out FOLDER",
     ),

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sentinel_sql.decision.payoff import chow_bar
 from sentinel_sql.report.terminal.table import (
-    empty_table,
+    Json,
+    Layout,
+    column,
+    ends,
+    estimate,
+    figure,
     green_if_ahead,
-    number,
+    percent,
     point,
-    share,
-    share_point,
-    share_span,
     span,
+    value,
 )
-
-Json = Mapping[str, Any]
-Rows = Sequence[Json]
 
 
 def screen(evaluation: Json) -> Iterator[RenderableType]:
@@ -35,7 +36,7 @@ def screen(evaluation: Json) -> Iterator[RenderableType]:
     for name, exhibit in evaluation["exhibits"].items():
         if name in TABLES:
             yield Text()
-            yield TABLES[name](exhibit)
+            yield TABLES[name].show(exhibit)
 
 
 def headline(evaluation: Json) -> RenderableType:
@@ -74,188 +75,142 @@ def headline(evaluation: Json) -> RenderableType:
     return Group(*lines)
 
 
-def ladder(exhibit: Json) -> Table:
-    """Show the system ladder, one section for each λ; the best score of a section is bold."""
-    table = empty_table(
-        "System ladder: what each check adds",
-        ("system", "RS(λ)", "95 % interval", "cover", "right", "steps−", "tokens−"),
-    )
-    rows: Rows = exhibit["rows"]
-    for stakes in dict.fromkeys(row["stakes"] for row in rows):
-        here = [row for row in rows if row["stakes"] == stakes]
-        best = max(row["rs"]["estimate"] for row in here)
-        table.add_section()
-        table.add_row(Text(f"λ = {stakes:g}, bar {chow_bar(stakes):.3g}", style="bold cyan"))
-        for row in here:
-            table.add_row(
-                row["system"],
-                Text(
-                    f"{row['rs']['estimate']:+.3f}",
-                    style="bold green" if row["rs"]["estimate"] == best else "",
-                ),
-                span(row["rs"], "+.2f"),
-                share(row["coverage"]),
-                share(row["accuracy"]),
-                share(row["steps_saved"]),
-                share(row["tokens_saved"]),
-            )
-    table.caption = (
-        "RS: +1 right answer or rightly none, 0 missed, −λ wrong.\n"
-        "right: of the answers given; steps−, tokens−: share never spent."
-    )
-    return table
+def _with_best(rows: Sequence[Json]) -> list[Json]:
+    """Mark the best score at each λ."""
+    best = {
+        stakes: max(row["rs"]["estimate"] for row in here)
+        for stakes, here in groupby(rows, key=itemgetter("stakes"))
+    }
+    return [{**row, "best": row["rs"]["estimate"] == best[row["stakes"]]} for row in rows]
 
 
-def heads(exhibit: Json) -> Table:
-    """Show every head's AUROC beside the plain rule's."""
-    table = empty_table(
-        "Heads: AUROC, and the rule 'executed and not empty' beside it",
-        ("task", "n", "pos.", "AUROC", "95 % interval", "rule", "lead"),
-    )
-    for row in exhibit["rows"]:
-        table.add_row(
-            row["name"],
-            str(row["n"]),
-            str(row["positives"]),
-            point(row["auroc"], ".3f"),
-            span(row["auroc"], ".2f"),
-            point(row["rule"], ".3f"),
-            green_if_ahead(point(row["lead"], "+.3f"), row["lead"]),
-        )
-    table.caption = "Quiet failure: among answers that executed and aren't empty."
-    return table
+def _by_system(rows: Sequence[Json]) -> list[Json]:
+    """Put gains over both rivals side by side, one row a system and λ."""
+    found: dict[tuple[float, str], dict[str, Any]] = {}
+    for row in rows:
+        system = {"stakes": row["stakes"], "system": row["system"]}
+        found.setdefault((row["stakes"], row["system"]), system)[row["over"]] = row
+    return list(found.values())
 
 
-def operating(exhibit: Json) -> Table:
-    """Show coverage and accuracy of every system at every λ."""
-    table = empty_table(
-        "Operating characteristics",
-        ("λ", "system", "cover", "95 % interval", "right", "95 % interval", "harm"),
-        words=("λ", "system"),
-    )
-    for stakes, rows in _by_stakes(exhibit["rows"]):
-        table.add_section()
-        for index, row in enumerate(rows):
-            table.add_row(
-                f"{stakes:g}" if index == 0 else "",
-                row["system"],
-                share_point(row["coverage"]),
-                share_span(row["coverage"]),
-                share_point(row["accuracy"]),
-                share_span(row["accuracy"]),
-                str(row["wrong"]),
-            )
-    table.caption = "harm: wrong answers, and answers to unanswerable questions."
-    return table
+def _by_step(rows: Sequence[Json]) -> list[Json]:
+    """Put both heads side by side, one row a step."""
+    found: dict[int, dict[str, Any]] = {}
+    for row in sorted(rows, key=itemgetter("t")):
+        step = found.setdefault(row["t"], {"t": row["t"]})
+        step |= {row["head"]: row["auroc"], f"{row['head']}_n": row["n"]}
+    return list(found.values())
 
 
-def gain(exhibit: Json) -> Table:
-    """Show gains over always abstaining and over the agent alone side by side."""
-    table = empty_table(
-        "Gain in RS(λ), † where its 95 % interval excludes zero",
-        ("λ", "system", "over abstaining", "over the agent alone"),
-        words=("λ", "system"),
-    )
-    for stakes, rows in _by_stakes(exhibit["rows"]):
-        table.add_section()
-        cells = {(row["system"], row["over"]): row for row in rows}
-        for index, system in enumerate(dict.fromkeys(row["system"] for row in rows)):
-            table.add_row(
-                f"{stakes:g}" if index == 0 else "",
-                system,
-                *(_gain(cells[system, rival]) for rival in ("always-abstain", "vanilla")),
-            )
-    return table
-
-
-def reliability(exhibit: Json) -> Table:
-    """Show the calibration errors before and after."""
-    table = empty_table(
-        "Calibration at delivery",
-        ("", "n", "says", "is", "ECE", "95 % interval", "Brier"),
-    )
-    for row in exhibit["rows"]:
-        table.add_row(
-            row["stage"],
-            str(row["n"]),
-            point(row["confidence"], ".3f"),
-            point(row["accuracy"], ".3f"),
-            point(row["ece"], ".3f"),
-            span(row["ece"], ".2f"),
-            point(row["brier"], ".3f"),
-        )
-    table.caption = "says: mean confidence; is: share correct."
-    return table
-
-
-def by_step(exhibit: Json) -> Table:
-    """Show both heads' AUROC by step, side by side."""
-    table = empty_table(
-        "AUROC by step",
-        ("t", "n", "correctness", "95 % interval", "n", "answerability", "95 % interval"),
-        words=(),
-    )
-    cells = {(row["head"], row["t"]): row for row in exhibit["rows"]}
-    for t in sorted({row["t"] for row in exhibit["rows"]}):
-        parts: list[str] = []
-        for head in ("correctness", "answerability"):
-            row = cells[head, t]
-            parts += [str(row["n"]), point(row["auroc"], ".3f"), span(row["auroc"], ".2f")]
-        table.add_row(str(t), *parts)
-    return table
-
-
-def step_economics(exhibit: Json) -> Table:
-    """Show the mean costs of a run by how it ends."""
-    table = empty_table(
-        "What unanswerable questions cost the agent alone, a run",
-        ("group", "n", "steps", "95 % interval", "tokens", "seconds"),
-    )
-    for row in exhibit["rows"]:
-        table.add_row(
-            row["group"],
-            str(row["n"]),
-            point(row["steps"], ".2f"),
-            span(row["steps"], ".2f"),
-            point(row["tokens"], ".0f"),
-            point(row["seconds"], ".1f"),
-        )
-    return table
-
-
-def selective(exhibit: Json) -> Table:
-    """Show the share of wrong answers by how many answers are delivered."""
-    shown = (20, 40, 60, 80, 100)
-    table = empty_table(
-        "Risk: share of wrong answers when the most confident are delivered",
-        ("confidence", "AURC", *(f"at {percent} %" for percent in shown)),
-    )
-    for row in exhibit["rows"]:
-        table.add_row(
-            row["confidence"],
-            number(row["aurc"], ".3f"),
-            *(share(row[f"risk_at_{percent}"]) for percent in shown),
-        )
-    return table
-
-
-TABLES: Mapping[str, Callable[[Json], Table]] = {
-    "ladder": ladder,
-    "heads": heads,
-    "operating": operating,
-    "gain": gain,
-    "reliability": reliability,
-    "by_step": by_step,
-    "step_economics": step_economics,
-    "selective": selective,
-}
-
-
-def _by_stakes(rows: Rows) -> Iterator[tuple[float, list[Json]]]:
-    for stakes in dict.fromkeys(row["stakes"] for row in rows):
-        yield stakes, [row for row in rows if row["stakes"] == stakes]
+def _best_in_green(row: Json) -> Text:
+    return Text(point(row["rs"], "+.3f"), style="bold green" if row["best"] else "")
 
 
 def _gain(row: Json) -> str:
     mark = "†" if row["significant"] else " "
-    return f"{row['gain']['estimate']:+.3f}{mark} {span(row['gain'], '+.2f')}"
+    return f"{point(row['gain'], '+.3f')}{mark} {span(row['gain'], '+.2f')}"
+
+
+TABLES: Mapping[str, Layout] = {
+    "ladder": Layout(
+        arrange=_with_best,
+        title="System ladder: what each check adds",
+        section=lambda row: f"λ = {row['stakes']:g}, bar {chow_bar(row['stakes']):.3g}",
+        columns=(
+            column("system", value("system")),
+            column("RS(λ)", _best_in_green),
+            column("95 % interval", ends("rs", "+.2f")),
+            column("cover", percent("coverage")),
+            column("right", percent("accuracy")),
+            column("steps−", percent("steps_saved")),
+            column("tokens−", percent("tokens_saved")),
+        ),
+        caption="RS: +1 right answer or rightly none, 0 missed, −λ wrong.\n"
+        "right: of the answers given; steps−, tokens−: share never spent.",
+    ),
+    "heads": Layout(
+        title="Heads: AUROC, and the rule 'executed and not empty' beside it",
+        columns=(
+            column("task", value("name")),
+            column("n", value("n")),
+            column("pos.", value("positives")),
+            column("AUROC", estimate("auroc", ".3f")),
+            column("95 % interval", ends("auroc", ".2f")),
+            column("rule", estimate("rule", ".3f")),
+            column("lead", lambda row: green_if_ahead(point(row["lead"], "+.3f"), row["lead"])),
+        ),
+        caption="Quiet failure: among answers that executed and aren't empty.",
+    ),
+    "operating": Layout(
+        title="Operating characteristics",
+        section=lambda row: f"λ = {row['stakes']:g}",
+        columns=(
+            column("system", value("system")),
+            column("cover", estimate("coverage", ".0%")),
+            column("95 % interval", ends("coverage", ".0%")),
+            column("right", estimate("accuracy", ".0%")),
+            column("95 % interval", ends("accuracy", ".0%")),
+            column("harm", value("wrong")),
+        ),
+        caption="harm: wrong answers, and answers to unanswerable questions.",
+    ),
+    "gain": Layout(
+        arrange=_by_system,
+        title="Gain in RS(λ), † where its 95 % interval excludes zero",
+        section=lambda row: f"λ = {row['stakes']:g}",
+        columns=(
+            column("system", value("system")),
+            column("over abstaining", lambda row: _gain(row["always-abstain"])),
+            column("over the agent alone", lambda row: _gain(row["vanilla"])),
+        ),
+    ),
+    "reliability": Layout(
+        title="Calibration at delivery",
+        columns=(
+            column("", value("stage")),
+            column("n", value("n")),
+            column("says", estimate("confidence", ".3f")),
+            column("is", estimate("accuracy", ".3f")),
+            column("ECE", estimate("ece", ".3f")),
+            column("95 % interval", ends("ece", ".2f")),
+            column("Brier", estimate("brier", ".3f")),
+        ),
+        caption="says: mean confidence; is: share correct.",
+    ),
+    "by_step": Layout(
+        arrange=_by_step,
+        title="AUROC by step",
+        first_is_number=True,
+        columns=(
+            column("t", value("t")),
+            *(
+                each
+                for head in ("correctness", "answerability")
+                for each in (
+                    column("n", value(f"{head}_n")),
+                    column(head, estimate(head, ".3f")),
+                    column("95 % interval", ends(head, ".2f")),
+                )
+            ),
+        ),
+    ),
+    "step_economics": Layout(
+        title="What unanswerable questions cost the agent alone, a run",
+        columns=(
+            column("group", value("group")),
+            column("n", value("n")),
+            column("steps", estimate("steps", ".2f")),
+            column("95 % interval", ends("steps", ".2f")),
+            column("tokens", estimate("tokens", ".0f")),
+            column("seconds", estimate("seconds", ".1f")),
+        ),
+    ),
+    "selective": Layout(
+        title="Risk: share of wrong answers when the most confident are delivered",
+        columns=(
+            column("confidence", value("confidence")),
+            column("AURC", figure("aurc", ".3f")),
+            *(column(f"at {at} %", percent(f"risk_at_{at}")) for at in (20, 40, 60, 80, 100)),
+        ),
+    ),
+}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.report.terminal.table import empty_table, lead, point
-
-Json = Mapping[str, Any]
+from sentinel_sql.report.terminal.table import (
+    Json,
+    Layout,
+    bold_if,
+    column,
+    estimate,
+    lead,
+    lead_of,
+)
 
 
 def screen_tables(document: Json) -> Iterator[RenderableType]:
@@ -21,40 +25,39 @@ def screen_tables(document: Json) -> Iterator[RenderableType]:
         document: `feature_screen`, `survivor_matrix` and `family_knockouts` as JSON.
     """
     survivors = {row["feature"] for row in document["survivor_matrix"]["rows"] if row["survives"]}
-    yield _screen(document["feature_screen"], survivors)
+    rows = [
+        {**row, "name": f"{row['name']} ✓" if row["name"] in survivors else row["name"]}
+        for row in document["feature_screen"]["rows"]
+    ]
+    yield SCREEN.show({"rows": rows})
     yield Text(document["feature_screen"]["note"], style="dim")
     yield Text()
-    yield _knockouts(document["family_knockouts"])
+    yield KNOCKOUTS.show(document["family_knockouts"])
     yield Text(document["family_knockouts"]["note"], style="dim")
 
 
-def _screen(exhibit: Json, survivors: set[str]) -> Table:
-    table = empty_table(
-        "What each adds to the n-grams", ("", "AUROC", "gain, 95 %", "quiet", "gain, 95 %"), gap=1
-    )
-    for row in exhibit["rows"]:
-        mark = " ✓" if row["name"] in survivors else ""
-        table.add_row(
-            Text(row["name"] + mark, style="" if row["group"] == "paper feature" else "bold"),
-            point(row["auroc"], ".3f"),
-            Text("not recorded", style="dim") if row["auroc"] is None else lead(row["gain"]),
-            point(row["quiet"], ".3f"),
-            lead(row["quiet_gain"]),
-        )
-    return table
+def _gain(row: Json) -> Text:
+    return Text("not recorded", style="dim") if row["auroc"] is None else lead(row["gain"])
 
 
-def _knockouts(exhibit: Json) -> Table:
-    table = empty_table(
-        "What the linear head loses without a family",
-        ("", "AUROC", "loss, 95 %", "quiet loss, 95 %"),
-        gap=1,
-    )
-    for row in exhibit["rows"]:
-        table.add_row(
-            Text(row["family"], style="bold"),
-            point(row["auroc"], ".3f"),
-            lead(row["loss"]),
-            lead(row["quiet_loss"]),
-        )
-    return table
+SCREEN = Layout(
+    title="What each adds to the n-grams",
+    columns=(
+        column("", bold_if("name", lambda row: row["group"] != "paper feature")),
+        column("AUROC", estimate("auroc", ".3f")),
+        column("gain, 95 %", _gain),
+        column("quiet", estimate("quiet", ".3f")),
+        column("gain, 95 %", lead_of("quiet_gain")),
+    ),
+    gap=1,
+)
+KNOCKOUTS = Layout(
+    title="What the linear head loses without a family",
+    columns=(
+        column("", bold_if("family")),
+        column("AUROC", estimate("auroc", ".3f")),
+        column("loss, 95 %", lead_of("loss")),
+        column("quiet loss, 95 %", lead_of("quiet_loss")),
+    ),
+    gap=1,
+)

@@ -3,69 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Final
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.report.terminal.table import NOT_SAID, empty_table, point, span
-
-Json = Mapping[str, Any]
+from sentinel_sql.report.terminal.table import (
+    NOT_SAID,
+    Json,
+    Layout,
+    column,
+    ends,
+    estimate,
+    value,
+)
 
 
 def leakage_tables(exhibits: Mapping[str, Json]) -> Iterator[RenderableType]:
     """Yield the battery's tables, those of `evaluation.leakage.leakage_exhibits` as JSON."""
-    yield _readers(exhibits["leakage"])
-    yield Text()
-    yield _controls(exhibits["leakage_controls"])
-    yield Text()
-    yield _copies(exhibits["leakage_copies"])
+    for number, (name, layout) in enumerate(TABLES.items()):
+        if number:
+            yield Text()
+        yield layout.show(exhibits[name])
 
 
-def _readers(exhibit: Json) -> Table:
-    table = empty_table(
-        exhibit["title"], ("reader", "n", "AUROC", "95 % interval"), fold=("reader",)
-    )
-    task = None
-    for row in exhibit["rows"]:
-        if row["task"] != task:
-            task = row["task"]
-            table.add_section()
-            table.add_row(Text(f"{task}, {row['over']}", style="bold cyan"))
-        table.add_row(row["reader"], str(row["n"]), *_interval(row["auroc"]))
-    table.caption = "A head is worth what it adds to these."
-    return table
-
-
-def _controls(exhibit: Json) -> Table:
-    table = empty_table(
-        exhibit["title"],
-        ("task, reader", "AUROC", "of the shuffles", "at chance"),
-        fold=("task, reader",),
-    )
-    for row in exhibit["rows"]:
-        table.add_row(f"{row['task']}, {row['reader']}", *_interval(row["auroc"]), _said(row))
-    return table
-
-
-def _copies(exhibit: Json) -> Table:
-    table = empty_table(
-        exhibit["title"],
-        ("texts", "different", "repeated", "on two sides", "as it must"),
-        fold=("texts",),
-    )
-    for row in exhibit["rows"]:
-        counts = (str(row[name]) for name in ("texts", "repeated", "across"))
-        table.add_row(f"{row['what']}, between {row['split']}", *counts, _said(row))
-    return table
-
-
-def _said(row: Json) -> Text:
+def _holds(row: Json) -> Text:
     if row["holds"] is None:
         return Text(NOT_SAID)
     return Text("yes", style="green") if row["holds"] else Text("NO", style="bold red")
 
 
-def _interval(interval: Json | None) -> tuple[str, str]:
-    return point(interval, ".3f"), span(interval, ".2f")
+TABLES: Final[Mapping[str, Layout]] = {
+    "leakage": Layout(
+        title=None,
+        section=lambda row: f"{row['task']}, {row['over']}",
+        columns=(
+            column("reader", value("reader"), fold=True),
+            column("n", value("n")),
+            column("AUROC", estimate("auroc", ".3f")),
+            column("95 % interval", ends("auroc", ".2f")),
+        ),
+        caption="A head is worth what it adds to these.",
+    ),
+    "leakage_controls": Layout(
+        title=None,
+        columns=(
+            column("task, reader", lambda row: f"{row['task']}, {row['reader']}", fold=True),
+            column("AUROC", estimate("auroc", ".3f")),
+            column("of the shuffles", ends("auroc", ".2f")),
+            column("at chance", _holds),
+        ),
+    ),
+    "leakage_copies": Layout(
+        title=None,
+        columns=(
+            column("texts", lambda row: f"{row['what']}, between {row['split']}", fold=True),
+            column("different", value("texts")),
+            column("repeated", value("repeated")),
+            column("on two sides", value("across")),
+            column("as it must", _holds),
+        ),
+    ),
+}

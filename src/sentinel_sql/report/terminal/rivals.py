@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sentinel_sql.report.terminal.table import NOT_SAID, empty_table, lead, point, span
-
-Json = Mapping[str, Any]
+from sentinel_sql.report.terminal.table import (
+    NOT_SAID,
+    Cell,
+    Json,
+    Layout,
+    bold_if,
+    column,
+    ends,
+    estimate,
+    lead_of,
+    value,
+)
 
 READ = (
     "quiet: AUROC among answers that executed and aren't empty. RS: under Chow's\n"
@@ -37,53 +45,60 @@ def rival_tables(exhibits: Json) -> Iterator[RenderableType]:
                 if row["missing"]:
                     yield Text(f"{row['rival']}: {row['missing']}", style="yellow")
             yield Text()
-            yield leads(rows)
+            yield LEADS.show({"rows": rows})
 
 
 def figures(rows: Sequence[Json], payoffs: Sequence[Json], *, over: str) -> Table:
     """Show every figure of every rival, its RS beside it."""
     stakes = list(dict.fromkeys(row["stakes"] for row in payoffs))[:4]
     earned = {(row["rival"], row["stakes"]): row["rs"] for row in payoffs}
-    table = empty_table(
-        f"Rivals over {over}",
-        ("", "n", "AUROC", "quiet", "AURC", "ECE", *(f"RS({level:g})" for level in stakes), "cost"),
+    references = dict.fromkeys(row["rival"] for row in payoffs if row["kind"] == "reference")
+    layout = Layout(
+        title=f"Rivals over {over}",
+        columns=(
+            column("", bold_if("rival", lambda row: row.get("kind") == "monitor")),
+            *(column(heading, _of_rival(cell)) for heading, cell in _MEASURES.items()),
+            *(column(f"RS({level:g})", estimate(f"rs {level:g}", "+.2f")) for level in stakes),
+            column("cost", _of_rival(lambda row: seconds(row["seconds_a_step"]))),
+        ),
         gap=1,
     )
-    for name in dict.fromkeys(row["rival"] for row in payoffs if row["kind"] == "reference"):
-        table.add_row(
-            name, *[""] * 5, *(point(earned[name, level], "+.2f") for level in stakes), ""
-        )
-    table.add_section()
-    for row in rows:
-        table.add_row(
-            Text(row["rival"], style="bold" if row["kind"] == "monitor" else ""),
-            str(row["n"]),
-            point(row["auroc"], ".3f"),
-            point(row["quiet"], ".3f"),
-            point(row["aurc"], ".3f"),
-            point(row["ece"], ".3f"),
-            *(point(earned[row["rival"], level], "+.2f") for level in stakes),
-            seconds(row["seconds_a_step"]),
-        )
-    return table
-
-
-def leads(rows: Sequence[Json]) -> Table:
-    """Show intervals, and the delivery estimator's lead over each rival on the same answers."""
-    table = empty_table(
-        "Leads of the delivery estimator, green where the interval is above zero",
-        ("", "AUROC, 95 %", "lead, 95 %", "quiet, 95 %", "quiet lead, 95 %"),
-        gap=1,
+    shown = [*({"rival": name} for name in references), *rows]
+    return layout.show(
+        {
+            "rows": [
+                {**row, **{f"rs {level:g}": earned[row["rival"], level] for level in stakes}}
+                for row in shown
+            ]
+        }
     )
-    for row in rows:
-        table.add_row(
-            row["rival"],
-            span(row["auroc"], ".2f"),
-            lead(row["lead"]),
-            span(row["quiet"], ".2f"),
-            lead(row["quiet_lead"]),
-        )
-    return table
+
+
+def _of_rival(cell: Cell) -> Cell:
+    """Leave a cell empty in the row of a reference, which has its RS alone."""
+    return lambda row: cell(row) if "kind" in row else ""
+
+
+_MEASURES: Mapping[str, Cell] = {
+    "n": value("n"),
+    "AUROC": estimate("auroc", ".3f"),
+    "quiet": estimate("quiet", ".3f"),
+    "AURC": estimate("aurc", ".3f"),
+    "ECE": estimate("ece", ".3f"),
+}
+
+LEADS = Layout(
+    title="Leads of the delivery estimator, green where the interval is above zero",
+    columns=(
+        column("", value("rival")),
+        column("AUROC, 95 %", ends("auroc", ".2f")),
+        column("lead, 95 %", lead_of("lead")),
+        column("quiet, 95 %", ends("quiet", ".2f")),
+        column("quiet lead, 95 %", lead_of("quiet_lead")),
+    ),
+    gap=1,
+)
+"""Intervals, and the delivery estimator's lead over each rival on the same answers."""
 
 
 def seconds(seconds: float | None) -> str:

@@ -1,57 +1,143 @@
-"""The one look of tables on a terminal, and how numbers and intervals are written in them."""
+"""The one printer of tables on a terminal: a layout declares the columns, and shows any rows.
+
+A table has no lines and fits 80 columns: words to the left, numbers to the right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+Json = Mapping[str, Any]
 Interval = Mapping[str, Any]
 """`estimate`, `low` and `high`, as `Interval` in JSON."""
+
+Cell = Callable[[Json], str | Text]
+"""Writes one cell of a row."""
 
 NOT_SAID = "–"
 """Stands where a number can't be said: one class only, or no case."""
 
 
-def empty_table(
-    title: str,
-    columns: Sequence[str],
-    *,
-    words: Collection[str] | None = None,
-    fold: Collection[str] = (),
-    gap: int = 2,
-) -> Table:
-    """Return an empty table without lines: words to the left, numbers to the right.
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column of a layout.
 
-    Args:
-        title: above it.
-        columns: their headings.
-        words: columns of words; the first one unless given.
-        fold: columns that go on in a next line where the terminal is too narrow; the others are
-            cut.
-        gap: characters between columns; 1 where there are many.
+    Attributes:
+        heading: above it.
+        cell: writes its cells.
+        words: it holds words; the first column of a layout always does.
+        fold: it goes on in a next line where the terminal is too narrow; others are cut.
+        least: characters that it has at least.
     """
-    empty = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        caption_style="dim",
-        box=None,
-        header_style="dim",
-        pad_edge=False,
-        padding=(0, gap, 0, 0),
-    )
-    for column in columns:
-        empty.add_column(
-            column,
-            justify="left" if column in (columns[:1] if words is None else words) else "right",
-            no_wrap=column not in fold,
-            overflow="fold" if column in fold else "ellipsis",
+
+    heading: str
+    cell: Cell
+    words: bool = False
+    fold: bool = False
+    least: int | None = None
+
+
+def column(
+    heading: str, cell: Cell, *, words: bool = False, fold: bool = False, least: int | None = None
+) -> Column:
+    """Return a column; shorter to write where a layout has many."""
+    return Column(heading=heading, cell=cell, words=words, fold=fold, least=least)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How the rows of one exhibit are shown.
+
+    Attributes:
+        title: above the table; the exhibit's own if None.
+        columns: in order.
+        caption: below the table; None for the exhibit's note.
+        section: what the rows of one section share, as its heading; None for no sections.
+        arrange: makes the table's rows of the exhibit's.
+        gap: characters between columns; 1 where there are many.
+        first_is_number: the first column holds numbers.
+    """
+
+    title: str | None = ""
+    columns: Sequence[Column]
+    caption: str | None = ""
+    section: Callable[[Json], str] | None = None
+    arrange: Callable[[Sequence[Json]], Sequence[Json]] = list
+    gap: int = 2
+    first_is_number: bool = False
+
+    def show(self, exhibit: Json) -> Table:
+        """Return the table of an exhibit (`Exhibit.to_json`), or of anything with its `rows`."""
+        table = Table(
+            title=(exhibit["title"] if self.title is None else self.title) or None,
+            title_justify="left",
+            title_style="bold",
+            caption=(exhibit["note"] if self.caption is None else self.caption) or None,
+            caption_justify="left",
+            caption_style="dim",
+            box=None,
+            header_style="dim",
+            pad_edge=False,
+            padding=(0, self.gap, 0, 0),
         )
-    return empty
+        for number, each in enumerate(self.columns):
+            words = each.words or (number == 0 and not self.first_is_number)
+            table.add_column(
+                Text(each.heading),
+                justify="left" if words else "right",
+                no_wrap=not each.fold,
+                overflow="fold" if each.fold else "ellipsis",
+                min_width=each.least,
+            )
+        section = None
+        for row in self.arrange(exhibit["rows"]):
+            heading = self.section(row) if self.section else None
+            if heading != section:
+                section = heading
+                table.add_section()
+                table.add_row(Text(section or "", style="bold cyan"))
+            table.add_row(*(each.cell(row) for each in self.columns))
+        return table
+
+
+def value(name: str) -> Cell:
+    """Return the writer of a value as it is."""
+    return lambda row: str(row[name])
+
+
+def figure(name: str, form: str) -> Cell:
+    """Return the writer of a number in the format `form`."""
+    return lambda row: number(row[name], form)
+
+
+def percent(name: str) -> Cell:
+    """Return the writer of a share in [0, 1] as per cent."""
+    return lambda row: share(row[name])
+
+
+def estimate(name: str, form: str) -> Cell:
+    """Return the writer of an interval's estimate."""
+    return lambda row: point(row[name], form)
+
+
+def ends(name: str, form: str) -> Cell:
+    """Return the writer of an interval's ends."""
+    return lambda row: span(row[name], form)
+
+
+def lead_of(name: str) -> Cell:
+    """Return the writer of a lead's ends, green where both are above zero."""
+    return lambda row: lead(row[name])
+
+
+def bold_if(name: str, cell: Callable[[Json], bool] = lambda _: True) -> Cell:
+    """Return the writer of a name that is bold in some rows."""
+    return lambda row: Text(row[name], style="bold" if cell(row) else "")
 
 
 def number(value: float | None, form: str) -> str:

@@ -1,50 +1,26 @@
-"""What a reader of others' logs takes and gives, and how a log file is cut into records."""
+"""How a log file is cut into records: one a run, or one a conversation."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.trajectory.record import Trajectory
+
+MESSAGE_LISTS = ("messages", "items", "input_list", "history", "conversation")
+"""Where a record keeps its messages or items."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoggedRun:
-    """A run read from a log.
-
-    `notes` says in a few words each what the log left open and how that was settled.
-    """
-
-    trajectory: Trajectory
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LogFormat:
-    """A format of logs.
-
-    Attributes:
-        read_run: takes a record, the name of the model and an id for a record without one;
-            returns the run, or raises InputError where the record holds none.
-        question_of: returns id, question and gold_sql of a record that carries gold, or None.
-    """
-
-    read_run: Callable[[Any, str, str], LoggedRun]
-    question_of: Callable[[Any], Mapping[str, Any] | None]
-
-
-def read_records(file: Path) -> list[Any]:
+def read_records(file: Path, *, plain_text: bool = False) -> list[Any]:
     """Return the records of a log file: a JSON array, one JSON value, or one a line; gzip or not.
 
-    An array of messages (objects with a `role`) is one record; so is any other single value.
+    An array of messages or items (objects with a `role`, or with the `type` of an item) is one
+    record; so is any other single value, and, if `plain_text`, a text that is no JSON.
 
     Raises:
         InputError: the file is missing, damaged or no JSON. Names the file and the line.
@@ -60,7 +36,12 @@ def read_records(file: Path) -> list[Any]:
     try:
         whole = json.loads(data)
     except (ValueError, RecursionError):
-        return _lines(file, data)
+        try:
+            return _lines(file, data)
+        except InputError:
+            if not plain_text:
+                raise
+            return [data.decode("utf-8", "replace")]
     if isinstance(whole, list) and not all(_is_message(item) for item in whole):
         return whole
     return [] if whole == [] else [whole]
@@ -81,4 +62,6 @@ def _lines(file: Path, data: bytes) -> list[Any]:
 
 
 def _is_message(item: object) -> bool:
-    return isinstance(item, dict) and "role" in item
+    if not isinstance(item, dict) or any(key in item for key in MESSAGE_LISTS):
+        return False
+    return "role" in item or isinstance(item.get("type"), str)

@@ -16,24 +16,50 @@ _LONGEST = 2_000_000
 _TEXT_KEPT = 400
 """Characters of a result that is no table and are kept, ours."""
 _ERROR = re.compile(
-    r"\s*(?:\W*(?:sql\s+|database\s+|execution\s+|query\s+)?(?:error|exception|failed)\b[:\s-]*"
-    r"|traceback \(most recent|\(?\w*(?:\.\w+)*(?:Error|Exception)\b\)?[:\s]*)",
+    r"\s*(?:\W*(?:sql\s+|database\s+|execution\s+|query\s+)?(?:error|exception|failed|failure)"
+    r"(?:\s+(?:while\s+)?(?:executing|running|in)\s+(?:the\s+)?(?:sql|query|statement)\b[^:\n]{0,40})?"
+    r"(?:\s*:|\s+-|\s+\d+\s*[:(])\s*"
+    r"|traceback \(most recent|\(?\w*(?:\.\w+)*(?:Error|Exception)\)?\s*:\s*"
+    r"|\(\w+(?:\.\w+)*(?:Error|Exception)\)\s*)",
     re.IGNORECASE,
 )
 _DRIVER = re.compile(r"\s*\(?\w+(?:\.\w+)*(?:Error|Exception)\)?:?\s*")
 _NOTHING = re.compile(
-    r"\s*(?:\[\s*\]|\(\s*\)|\{\s*\}|null|none|no (?:rows|results|records)\b.*|0 rows\b.*"
-    r"|empty(?: result| set)?\b.{0,40}|query returned no (?:rows|results)\b.*)?\s*\Z",
-    re.IGNORECASE | re.DOTALL,
+    r"\s*(?:\[\s*\]|\(\s*\)|\{\s*\}|no (?:rows|results|records)(?: (?:were )?(?:returned|found))?"
+    r"|\(?0 rows\b(?: (?:returned|found|affected|in set))?\)?|empty (?:result(?: set)?|set)"
+    r"|(?:the )?query returned (?:no (?:rows|results|records)|0 rows)|empty \(0 rows\))?"
+    r"(?: \(\d+(?:\.\d+)? sec\))?\s*\.?\s*\Z",
+    re.IGNORECASE,
 )
 _ROW_KEYS = ("rows", "data", "results", "result", "records", "output")
+
+
+def read_value(content: Any, *, failed: bool = False) -> Observation:
+    """Read what a query gave back: a printed text, or typed data, of which lists are rows.
+
+    Args:
+        content: text as in `read_result`, or a value.
+        failed: the log itself says that the call failed, so any text is an error.
+    """
+    if isinstance(content, str):
+        observation = read_result(content)
+        return _error(content) if failed and observation.kind != "error" else observation
+    if failed or (isinstance(content, dict) and content.get("error")):
+        told = content.get("error") if isinstance(content, dict) else None
+        return _error(str(told or content))
+    rows = _rows(content)
+    try:
+        return _table(rows if rows is not None else [[content]], more=False)
+    except (ValueError, RecursionError):
+        # A number of too many digits, say: it has no text.
+        return Observation(kind="rows", truncated=True, text=type(content).__name__)
 
 
 def read_result(text: str) -> Observation:
     """Read what a query printed: a Python or JSON list of rows, an error, or any other text.
 
     Text behind a list means that more rows were there. A text that is none of these counts as
-    rows of unknown number.
+    rows of unknown number: a bare `none` or `failed` may well be a cell.
     """
     if _NOTHING.match(text):
         return _table((), more=False)

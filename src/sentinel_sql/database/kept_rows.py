@@ -1,0 +1,63 @@
+"""The rows of one result, cut and counted as they come, and passed on before they fill memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TypeAlias
+
+from sentinel_sql.database.executor import Cell, Limits
+
+PassOn: TypeAlias = Callable[[list[tuple[Cell, ...]] | None], None]
+"""Takes rows as they come, and None where they come once more from the first on."""
+
+PASSED_ON = 500_000
+"""Bytes of rows that are passed on at once."""
+
+
+class KeptRows:
+    """Rows of one result, cut and counted as they come."""
+
+    def __init__(self, limits: Limits, pass_on: PassOn | None) -> None:
+        self._limits = limits
+        self._room = limits.total
+        self._pass_on = pass_on
+        self._passed_at = self._room - PASSED_ON
+        self.rows: list[tuple[Cell, ...]] = []
+        self.count = 0
+        self.full = False
+        self.cells_cut = False
+
+    def add(self, row: tuple[Cell, ...] | None) -> bool:
+        """Keep a row and say whether to go on; of the first row something is always kept."""
+        if row is None:
+            return False
+        if self.count >= self._limits.rows:
+            self.full = True
+            return False
+        row = self._cut(row, self._limits.cell)
+        size = _size(row)
+        if size > self._room:
+            if self.count:
+                self.full = True
+                return False
+            row = self._cut(row, max(1, self._limits.total // (5 * len(row))))
+            size = _size(row)
+        self._room -= size
+        self.rows.append(row)
+        self.count += 1
+        if self._pass_on is not None and self._room < self._passed_at:
+            self._pass_on(self.rows)
+            self.rows = []
+            self._passed_at = self._room - PASSED_ON
+        return True
+
+    def _cut(self, row: tuple[Cell, ...], longest: int) -> tuple[Cell, ...]:
+        if not any(isinstance(cell, (str, bytes)) and len(cell) > longest for cell in row):
+            return row
+        self.cells_cut = True
+        return tuple(cell[:longest] if isinstance(cell, (str, bytes)) else cell for cell in row)
+
+
+def _size(row: tuple[Cell, ...]) -> int:
+    return sum(map(sys.getsizeof, row), sys.getsizeof(row))

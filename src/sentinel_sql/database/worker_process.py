@@ -1,0 +1,246 @@
+"""A worker process from outside: start it, hand it a statement, and end it when it is past help."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
+from sentinel_sql.database.sqlite_connection import FileFaultError, failed, too_long
+from sentinel_sql.database.wire import HEAD, frame_of, message_of
+from sentinel_sql.database.worker import LONGEST_SECONDS
+from sentinel_sql.errors import DatabaseError
+
+START_SECONDS = 30.0
+"""How long a worker may take to start; ours: it takes 60 ms, and a busy machine is waited for."""
+
+LONGER_GRACE = 1.2
+"""After this many times its deadline a query is ended from outside, if no timer within did it."""
+
+_CODE = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from sentinel_sql.database.worker import main; main()"
+)
+_ROOT = str(Path(__file__).resolve().parents[2])
+_CHUNK = 1 << 18
+_Process: TypeAlias = "subprocess.Popen[bytes]"
+
+
+class WorkerProcess:
+    """One worker over one database file; used by one thread at a time.
+
+    It starts at once, and the first query waits until it is ready.
+    """
+
+    def __init__(self, uri: str, *, clock: str, limits: Limits) -> None:
+        self._limits = limits
+        self._ready = False
+        self.closed = False
+        self.memory_held_by = ""
+        self._received = b""
+        self._process = _started()
+        self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
+        self._requests, self._replies = _ends(self._process)
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(self._replies, select.POLLIN)
+        self._writable.register(self._requests, select.POLLOUT)
+        bounds = [limits.seconds, limits.rows, limits.cell, limits.total, limits.memory]
+        with suppress(_GoneError, _TooLateError):  # the first query says so
+            self._send([uri, clock, *bounds], time.monotonic() + START_SECONDS)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it waits for a statement: an idle worker has nothing to say unless it ended."""
+        return not self.closed and (not self._ready or not self._readable.poll(0))
+
+    def close(self) -> None:
+        """End the process."""
+        self.closed = True
+        self._finalizer()
+
+    def _leave(self) -> None:
+        """End the process without waiting until a gigabyte of its memory is given back."""
+        self.closed = True
+        self._finalizer.detach()
+        self._process.kill()
+        threading.Thread(target=_end, args=(self._process, os.getpid()), daemon=True).start()
+
+    def make_ready(self) -> None:
+        """Wait until the process can take a statement.
+
+        Raises:
+            FileFaultError: the database can't be used from there.
+            DatabaseError: the process doesn't start.
+        """
+        if self._ready:
+            return
+        try:
+            kind, *said = self._receive(time.monotonic() + START_SECONDS)
+        except (_GoneError, _TooLateError, ValueError) as error:
+            self.close()
+            raise DatabaseError(
+                f"the process that runs SQL doesn't start ({sys.executable or 'no Python'}): check "
+                "memory and the limits on processes, or open the database with in_process=True"
+            ) from error
+        if kind == "fault":
+            self.close()
+            raise FileFaultError(*said)
+        self.memory_held_by = said[0]
+        self._ready = True
+
+    def run(self, sql: str, started: float) -> ExecutionResult:
+        """Run `sql`; whatever becomes of the process, the result says so.
+
+        Raises:
+            FileFaultError: a fault of the file or the machine.
+            DatabaseError: the process doesn't start.
+        """
+        self.make_ready()
+        seconds = self._limits.seconds * LONGER_GRACE
+        until = time.monotonic() + seconds if seconds < LONGEST_SECONDS else None
+        try:
+            return self._answer(sql, started, until)
+        except _TooLateError:
+            self._leave()
+            return too_long(self._limits, started)
+        except (_GoneError, ValueError):
+            self.close()
+            return self._ended(started)
+        except (
+            BaseException
+        ):  # such as an interrupt by the user: the next reply would be this one's
+            self.close()
+            raise
+
+    def _answer(self, sql: str, started: float, until: float | None) -> ExecutionResult:
+        self._send([sql], until)
+        rows: list[tuple[Cell, ...]] = []
+        while True:
+            kind, *said = self._receive(until)
+            if kind == "rows":
+                rows += map(tuple, said[0])
+            elif kind == "again":
+                rows.clear()
+            elif kind == "fault":
+                raise FileFaultError(*said)
+            else:
+                break
+        spent, result_kind, columns, last, truncated, cells_cut, error, timed_out = said
+        if spent:
+            self.close()
+        if error is None:
+            rows += map(tuple, last)
+        else:
+            rows.clear()
+        return ExecutionResult(
+            kind=result_kind,
+            columns=tuple(columns),
+            rows=tuple(rows),
+            truncated=truncated,
+            cells_cut=cells_cut,
+            error=error,
+            seconds=time.perf_counter() - started,
+            timed_out=timed_out,
+        )
+
+    def _ended(self, started: float) -> ExecutionResult:
+        """Say why the process ended in the middle of a query."""
+        code = self._process.returncode
+        if code == -signal.SIGALRM or time.perf_counter() - started > self._limits.seconds:
+            return too_long(self._limits, started)
+        if code == -signal.SIGKILL:
+            return failed("error", "the query's process was ended from outside", started)
+        megabytes = self._limits.memory / 1e6
+        return failed(
+            "error",
+            f"the query ended its process; it may need more than {megabytes:,.0f} MB of memory",
+            started,
+        )
+
+    def _send(self, message: list[Any], until: float | None) -> None:
+        left = memoryview(frame_of(message))
+        while left:
+            try:
+                left = left[os.write(self._requests, left) :]
+            except BlockingIOError:  # the worker is stopped, or reads slowly
+                _wait(self._writable, until)
+            except OSError as error:
+                raise _GoneError from error
+
+    def _receive(self, until: float | None) -> list[Any]:
+        parts, size = [self._received], len(self._received)
+        end = HEAD.size
+        while size < end or end == HEAD.size:
+            if size >= end:
+                parts = [b"".join(parts)]
+                end += HEAD.unpack_from(parts[0])[0]
+                continue
+            _wait(self._readable, until)
+            chunk = os.read(self._replies, _CHUNK)
+            if not chunk:
+                raise _GoneError
+            parts.append(chunk)
+            size += len(chunk)
+        received = b"".join(parts)
+        self._received = received[end:]
+        return message_of(received[HEAD.size : end])
+
+
+class _GoneError(Exception):
+    """The process ended."""
+
+
+class _TooLateError(Exception):
+    """The process takes too long."""
+
+
+def _started() -> _Process:
+    try:
+        # Isolated and without site packages: it imports nothing but Python's own and this package
+        return subprocess.Popen(  # noqa: S603 (this Python, and this package)
+            [sys.executable, "-I", "-S", "-B", "-c", _CODE, _ROOT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,  # a terminal's Ctrl-C is the parent's to act on
+        )
+    except OSError as error:
+        raise DatabaseError(
+            f"the process that runs SQL can't be started ({error.strerror}): check memory and the "
+            "limits on processes, or open the database with in_process=True"
+        ) from error
+
+
+def _ends(process: _Process) -> tuple[int, int]:
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("the worker was started without pipes")
+    ends = process.stdin.fileno(), process.stdout.fileno()
+    for end in ends:
+        os.set_blocking(end, False)
+    return ends
+
+
+def _wait(poll: select.poll, until: float | None) -> None:
+    left = None if until is None else (until - time.monotonic()) * 1e3
+    if (left is not None and left <= 0) or not poll.poll(left):
+        raise _TooLateError
+
+
+def _end(process: _Process, owner: int) -> None:
+    """End a worker and leave nothing of it; one that a fork left us is its parent's to end."""
+    if owner == os.getpid():
+        process.kill()  # it holds nothing that would have to be put in order
+        process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()

@@ -1,0 +1,162 @@
+"""How one run stands: every step is judged as it comes, and why it can't be where it can't."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from sentinel_sql.decision.policy import Ending, Kind, Policy
+from sentinel_sql.decision.verdict import (
+    GuardReason,
+    Misfit,
+    OnUnavailable,
+    Unavailable,
+    Verdict,
+)
+from sentinel_sql.errors import BundleError, InputError
+from sentinel_sql.monitor.session import Assessment, Monitor, MonitorSession
+from sentinel_sql.trajectory.record import AskedQuestion, Step, commitment
+
+
+class Judgement:
+    """The state of one run under judgement; one thread at a time.
+
+    Attributes:
+        verdict: the newest one.
+        steps: how many were judged.
+        final: the newest step that states the agent's answer, or None.
+        seconds: what judging took in all.
+        fault: see `GuardSession.fault`.
+    """
+
+    def __init__(
+        self,
+        *,
+        monitor: Monitor,
+        policy: Policy,
+        question: AskedQuestion,
+        on_unavailable: OnUnavailable,
+        misfit: Misfit | None,
+    ) -> None:
+        self._question = question
+        self._monitor = monitor
+        self._policy = policy
+        self._on_unavailable = on_unavailable
+        self._unavailable: Unavailable | None = misfit.reason if misfit else None
+        self._telemetry: set[str] = set()
+        self._probed = False
+        self._run: MonitorSession | None = None
+        self.fault: Exception | None = BundleError(misfit.words) if misfit else None
+        self.steps = 0
+        self.seconds = 0.0
+        self.final: Step | None = None
+        self.verdict = self._judged(None, over=False)
+
+    def advance(self, step: Step, *, over: bool) -> None:
+        """Judge the run after one more step; `over`: the agent will do no more.
+
+        Raises:
+            InputError: the step isn't the next one.
+        """
+        if step.index != self.steps + 1:
+            raise InputError(
+                f"this is step {step.index} of the run, but step {self.steps + 1} was expected: "
+                "observe every step once, in order"
+            )
+        self.steps = step.index
+        if step.telemetry is not None and step.telemetry.possible:
+            self._telemetry |= {"lp"} if step.telemetry.logprobs else set()
+            self._telemetry |= {"ent"} if step.telemetry.entropies else set()
+        self._probed |= step.observation.probes is not None
+        if step.action == "final_sql":
+            self.final = step
+        self.verdict = self._judged(step, over=over)
+
+    def end(self) -> None:
+        """Judge the run that ended here, without a step that commits it."""
+        self.verdict = self._judged(None, over=True)
+
+    def _judged(self, step: Step | None, *, over: bool) -> Verdict:
+        """Judge the prefix that `step` completes; `over`: the agent will do no more."""
+        started = time.perf_counter()
+        its = self._monitor.estimators
+        at_cap = its.max_steps is not None and self.steps >= its.max_steps
+        ending: Ending | None = "cap" if over or at_cap else None
+        if step is not None:
+            ending = commitment(step, commit_on_error=its.commit_on_error) or ending
+        seen, kind, reason = self._decided(step, ending)
+        if reason == "step-cap" and over:
+            if step is not None:
+                reason = "not-executed"
+            elif its.max_steps is not None and not at_cap:
+                reason = "no-answer"
+        bar = None
+        if seen is not None and seen.delivery is not None:
+            bar = self._policy.delivery_bar(seen.p_unanswerable)
+        elapsed = time.perf_counter() - started
+        self.seconds += elapsed
+        return Verdict(
+            t=self.steps,
+            decision=kind,
+            reason=reason,
+            status="unavailable" if seen is None else "judged",
+            p_answerable=seen.p_answerable if seen else None,
+            p_correct=seen.p_correct if seen else None,
+            confidence=seen.delivery if seen else None,
+            theta=self._policy.theta,
+            early=self._policy.early,
+            bar=bar,
+            monitor_seconds=elapsed,
+        )
+
+    def _decided(
+        self, step: Step | None, ending: Ending | None
+    ) -> tuple[Assessment | None, Kind, GuardReason]:
+        if self._unavailable is None and not any(map(str.isalnum, self._question.text)):
+            self._unavailable = "empty-question"
+        if self._unavailable is None and ending == "answer" and self._lacks_telemetry():
+            self._unavailable = "missing-telemetry"
+        if self._unavailable is None and ending == "answer" and self._lacks_probes(step):
+            self._unavailable = "missing-probes"
+        if self._unavailable is None:
+            try:
+                seen = self._assessed(step)
+                decision = self._policy.decide(seen, ending)
+            except Exception as error:
+                # Whatever a head does wrong, an answer that nobody judged must not look judged.
+                self.fault = error
+                self._unavailable = "monitor-error"
+            else:
+                return seen, decision.kind, decision.reason
+        return None, *self._undecided(ending, self._unavailable)
+
+    def _assessed(self, step: Step | None) -> Assessment:
+        if self._run is None:
+            self._run = self._monitor.open(self._question)
+        if step is not None:
+            self._run.observe(step)
+        seen = self._run.assess()
+        told = (seen.p_answerable, seen.p_correct, seen.delivery, seen.p_unanswerable)
+        if not all(value is None or math.isfinite(value) for value in told):
+            raise ValueError("the monitor gave a confidence that is no number")
+        return seen
+
+    def _undecided(self, ending: Ending | None, why: Unavailable) -> tuple[Kind, GuardReason]:
+        """Decide without a monitor."""
+        if self._on_unavailable == "withhold":
+            return ("withhold" if ending else "exit" if self.steps else "refuse"), why
+        if ending is None:
+            return "continue", why
+        if ending == "answer":
+            return "deliver", why
+        return "withhold", "agent-abstained" if ending == "abstention" else "step-cap"
+
+    def _lacks_telemetry(self) -> bool:
+        """Tell whether the delivery estimator splits on telemetry that no step had."""
+        needed = self._monitor.estimators.delivery.telemetry
+        return any(name.split("_")[0] not in self._telemetry for name in needed)
+
+    def _lacks_probes(self, step: Step | None) -> bool:
+        """Tell whether the monitor learned from probes, and no query of this run was probed."""
+        ran = step is not None and step.observation.kind in ("rows", "empty")
+        return ran and not self._probed and bool(self._monitor.facts.get("probed"))

@@ -1,0 +1,181 @@
+"""One step as a live agent makes it, with the rows themselves, and the `Step` made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from pydantic import ValidationError
+
+from sentinel_sql.decision.live_result import LiveResult
+from sentinel_sql.errors import InputError
+from sentinel_sql.result_line import whole_characters
+from sentinel_sql.trajectory.record import (
+    Action,
+    Observation,
+    Seconds,
+    Step,
+    Telemetry,
+    Usage,
+    states_query,
+)
+
+_FLOOR = -100.0
+"""Stands for a log-probability of minus infinity, as in recorded runs."""
+_MOST_TOKENS = 1_000_000
+"""Tokens of one step whose telemetry is read, ours: an iterator may never end."""
+_NOT_TAKEN = (
+    "the telemetry of step {} is impossible (a log-probability above 0, a negative entropy, what "
+    "is no number, or unequally many of both): it was left out"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveStep:
+    """One step of a live agent.
+
+    Attributes:
+        thought: the agent's own words.
+        sql: the query that it ran, or None.
+        result: of the query, in any form that `LiveResult.read` knows: rows, a data frame, a
+            cursor, one cell, the exception. A text is one cell.
+        result_text: the result as a tool printed it, instead of `result`.
+        columns: names of the result's columns, where the rows don't tell how many there are.
+        truncated: more rows were there.
+        logprobs: of the generated tokens, ≤ 0.
+        entropies: over the top 5 alternatives of each token, in nats, ≥ 0.
+        usage: tokens of the model call.
+        seconds: wall time of model and database.
+        final: `sql` is the agent's answer, and the run ends here.
+        abstained: the agent says that the question can't be answered; the run ends here.
+        text: the sentence that the user would be told, at a final step.
+    """
+
+    thought: str | None = None
+    sql: str | None = None
+    result: Any = None
+    result_text: str | None = None
+    columns: Iterable[str] | None = None
+    truncated: bool = False
+    logprobs: Iterable[float] | None = None
+    entropies: Iterable[float] | None = None
+    usage: Usage | None = None
+    seconds: Seconds | None = None
+    final: bool = False
+    abstained: bool = False
+    text: str | None = None
+
+    @property
+    def says_nothing(self) -> bool:
+        """True for an end of the run that neither answers nor abstains."""
+        given = (self.sql, self.result, self.result_text)
+        return not self.abstained and all(each is None for each in given)
+
+    def read(self) -> LiveResult:
+        """Read the result; a cursor is used up by that.
+
+        Raises:
+            InputError: see `LiveResult.read`.
+        """
+        return LiveResult.read(
+            self.result,
+            result_text=self.result_text,
+            columns=self.columns,
+            truncated=self.truncated,
+        )
+
+    def to_step(self, index: int, observation: Observation) -> tuple[Step, tuple[str, ...]]:
+        """Return the record of this step, and in words what of it wasn't taken.
+
+        A blank query ran nothing, so rows beside it are left out.
+
+        Args:
+            index: of the step, from 1.
+            observation: of its result.
+
+        Raises:
+            InputError: a field of a wrong type.
+        """
+        sql = _text("sql", self.sql)
+        action: Action = "sql"
+        if self.abstained:
+            action, sql = "final_null", None
+        elif self.final:
+            action = "final_sql"
+        elif not states_query(sql):
+            action, sql = "invalid", None
+            if observation.kind in ("rows", "empty"):
+                observation = Observation(kind="none")
+        telemetry, taken = _telemetry(self.logprobs, self.entropies)
+        try:
+            step = Step(
+                index=index,
+                thought=_text("thought", self.thought),
+                action=action,
+                sql=sql,
+                observation=observation,
+                telemetry=telemetry,
+                usage=self.usage,
+                seconds=self.seconds,
+            )
+        except ValidationError as error:
+            field = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
+            raise InputError(
+                f"the step's {field} can't be read: usage and seconds are their records"
+            ) from error
+        return step, () if taken else (_NOT_TAKEN.format(index),)
+
+
+def whole_step(step: Step) -> Step:
+    """Return a step in native form without halves of characters."""
+    try:
+        step.model_dump_json()
+    except ValueError:
+        return Step.model_validate(_whole(step.model_dump()))
+    return step
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole_characters(value)
+    if isinstance(value, dict):
+        return {_whole(key): _whole(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(each) for each in value]
+    return value
+
+
+def _text(name: str, text: Any) -> str | None:
+    if text is not None and not isinstance(text, str):
+        raise InputError(f"{name}= can't be of type {type(text).__name__}: give text, or None")
+    return None if text is None else whole_characters(text)
+
+
+def _telemetry(logprobs: Any, entropies: Any) -> tuple[Telemetry | None, bool]:
+    """Return the telemetry, and whether it was taken; what is impossible is as if unseen."""
+    if logprobs is None and entropies is None:
+        return None, True
+    numbers = [_numbers("logprobs", logprobs), _numbers("entropies", entropies)]
+    if None in numbers:
+        return None, False
+    telemetry = Telemetry(logprobs=tuple(numbers[0] or ()), entropies=tuple(numbers[1] or ()))
+    return (telemetry, True) if telemetry.possible else (None, False)
+
+
+def _numbers(name: str, values: Any) -> list[float] | None:
+    """Return the numbers of a step's tokens, or None where one is none."""
+    if values is None:
+        return []
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise InputError(
+            f"{name}= can't be of type {type(values).__name__}: give one number for each token"
+        )
+    try:
+        read = [float(value) for value in islice(values, _MOST_TOKENS)]
+    except Exception:
+        return None
+    read = [_FLOOR if value == -math.inf else value for value in read]
+    return read if all(map(math.isfinite, read)) else None

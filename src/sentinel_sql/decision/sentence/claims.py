@@ -1,0 +1,264 @@
+"""What the agent's sentence states, and what of it the query's result doesn't hold.
+
+The check needs no model. It reads numbers, dates, times and names; a number agrees with a result
+that holds it as it is, rounded as far as it is stated, as a percentage, in another unit, or as a
+count, total, share or difference of its rows where the words say so. What only repeats the
+question or the query's conditions states nothing. Names are told from other words in English
+alone; elsewhere only numbers, dates and quoted names are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+from sentinel_sql.decision.live_result import LiveResult
+from sentinel_sql.decision.sentence.contents import Contents, as_number, folded, units_in
+from sentinel_sql.decision.sentence.dates import Moment, moments_in, states
+from sentinel_sql.decision.sentence.names import MOST_ROWS, Named
+from sentinel_sql.decision.sentence.numbers import UNITS, Number, blanked, numbers_in
+from sentinel_sql.decision.sentence.numbers_held import (
+    accounted,
+    combined_units_held,
+    holds_number,
+)
+from sentinel_sql.errors import InputError
+from sentinel_sql.result_line import cell_text, whole_characters
+
+_LONGEST = 20_000
+"""Characters of a sentence that are read, ours."""
+_MARKDOWN = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|^#+\s*", re.MULTILINE)
+_ENUMERATED = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*•])\s+", re.MULTILINE)
+_INLINE = re.compile(r"(?<![\w(])\(?(\d{1,2})[.)]\s")
+_CONDITION = re.compile(
+    r"(?:[<>=]=?|<>|!=|\bbetween|\band|\blike|\bin\s*\(|\boffset|\blimit|,)\s*"
+    r"('(?:[^']|'')*'|-?\d+(?:\.\d+)?)(?![\w.(])",
+    re.IGNORECASE,
+)
+_FUNCTION = re.compile(r"\b(?:round|substr|substring|coalesce|nullif|ifnull|printf)\s*\(", re.I)
+_TEXTS = re.compile(r"'((?:[^']|'')*)'")
+_NONE = re.compile(
+    r"\bno\b(?!\s+(?:more|fewer|less|other|others|longer|doubt|matter|later|earlier|further)\b)"
+    r"|\bnone\b|\bnobody\b|\bnot\s+(?:\w+\s+)?any\b|\bn['’]t\s+(?:\w+\s+)?any\b|\bnot\s+(?:a\s+single|one)\b",
+    re.IGNORECASE,
+)
+_RATIO = re.compile(r"\s*(?:in(?:\s+every)?|out\s+of(?:\s+every)?|/|:|to)\s*", re.IGNORECASE)
+_SHARE = Decimal("0.01")
+"""How exact "1 in 4" is, ours."""
+_YES = re.compile(r"\W*yes\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims:
+    """A sentence under test. `text` is as the agent gave it."""
+
+    text: str
+
+    @classmethod
+    def read(cls, text: str) -> Claims:
+        """Take the sentence of an agent.
+
+        Raises:
+            InputError: it is no text.
+        """
+        if not isinstance(text, str):
+            raise InputError(
+                f"text= can't be of type {type(text).__name__}: give the sentence that the user "
+                "would be told"
+            )
+        return cls(text=text)
+
+    def missing_in(self, seen: LiveResult, *, question: str, sql: str | None) -> tuple[str, ...]:
+        """Return what the sentence states and the result doesn't hold, as the sentence writes it.
+
+        Args:
+            seen: the result.
+            question: that was asked, in words.
+            sql: the query of the result.
+        """
+        text = _plain(self.text)
+        contents = Contents.of(seen)
+        sql = whole_characters(sql or "")
+        columns = [str(name) for name in seen.names or ()]
+        asked = [*moments_in(question), *moments_in(" ".join(_TEXTS.findall(sql)))]
+        moments = moments_in(text)
+        missing = [its.shown for its in moments if not _holds_moment(its, contents, asked)]
+        rest = blanked(text, ((its.start, its.end) for its in moments))
+        numbers = numbers_in(_without_names(rest, contents))
+        spans = [(its.start, its.end) for its in moments]
+        spans += [(its.start, its.end) for its in numbers]
+        named = Named.of(text, contents, question=question, spans=spans, sources=(sql, *columns))
+        held: list[Number] = []
+        check = _Check(contents=contents, text=rest, question=question, sql=sql, asked=asked)
+        for number in numbers:
+            if check.holds(number):
+                held.append(number)
+            elif not check.repeats(number):
+                missing.append(number.shown)
+        missing = _without_composed(missing, numbers, check)
+        missing += named.in_another_row(_names_beside(held, contents))
+        missing += named.missing()
+        missing += _denied(text, contents, says_more=bool(held or named.mentioned))
+        return tuple(dict.fromkeys(missing))
+
+
+class _Check:
+    """What a stated number is held to."""
+
+    def __init__(
+        self,
+        *,
+        contents: Contents,
+        text: str,
+        question: str,
+        sql: str,
+        asked: Sequence[Moment],
+    ) -> None:
+        self._contents = contents
+        self._text = text
+        self._question = question
+        self.units = units_in([question])
+        values = {value for number in numbers_in(question) for value, _ in number.readings}
+        values |= set(_conditions(sql))
+        values |= {Decimal(day[0]) for its in asked for day in its.days if day[0] is not None}
+        self._asked = values
+
+    def holds(self, number: Number) -> bool:
+        if holds_number(number, self._contents, text=self._text, asked_units=self.units):
+            return True
+        if len(number.pieces) < 2:  # "2 511" may be two numbers
+            return False
+        return all(
+            self._contents.holds(piece, piece) or piece in self._asked for piece in number.pieces
+        )
+
+    def repeats(self, number: Number) -> bool:
+        return accounted(number, text=self._text, question=self._question, asked=self._asked)
+
+    def composed(self, numbers: Sequence[Number]) -> bool:
+        return combined_units_held(numbers, self._contents, self.units)
+
+    def ratio(self, one: Number, two: Number) -> bool:
+        """Tell "1 in 4", "2/3" or "3:2" of a share or a ratio of the result."""
+        joined = self._text[one.end : two.start]
+        top, bottom = one.readings[0][0], two.readings[0][0]
+        if not _RATIO.fullmatch(joined) or bottom == 0:
+            return False
+        share = top / bottom
+        return any(
+            self._contents.holds((share - _SHARE) * scale, (share + _SHARE) * scale)
+            for scale in (1, 100)
+        )
+
+    def between(self, one: Number, two: Number) -> bool:
+        """Tell "between 500 and 520" of a number in that range."""
+        joined = self._text[one.end : two.start].strip().lower()
+        before = self._text[max(0, one.start - 10) : one.start].lower()
+        if not (joined in ("and", "to", "-", "–") and ("between" in before or joined != "and")):
+            return False
+        low, high = one.readings[0][0], two.readings[0][0]
+        return low < high <= 2 * low and self._contents.holds(low, high)
+
+
+def _plain(text: str) -> str:
+    text = whole_characters(text[:_LONGEST])
+    text = _ENUMERATED.sub("\n", _MARKDOWN.sub("", text))
+    inline = list(_INLINE.finditer(text))
+    counted = [int(match[1]) for match in inline]
+    if len(counted) > 1 and counted == list(range(1, len(counted) + 1)):
+        text = blanked(text, (match.span() for match in inline))
+    return text.strip()
+
+
+def _holds_moment(moment: Moment, contents: Contents, asked: Sequence[Moment]) -> bool:
+    if moment.clock is not None:
+        hour, minute, second = moment.clock
+        clocks = contents.clocks | {its.clock for its in asked if its.clock is not None}
+        return any(
+            (h, m) == (hour, minute) and (second is None or s in (None, second))
+            for h, m, s in clocks
+        )
+    days = contents.days | {day for its in asked for day in its.days}
+    if not days and all(day[0] is None and day[2] is None for day in moment.days):
+        return True  # a month's name, and nothing to hold it to
+    if any(states(day, theirs) for day in moment.days for theirs in days):
+        return True
+    # A year and a month as two numbers of the result, of the question or of the query.
+    return any(
+        all(part is None or contents.holds(Decimal(part), Decimal(part)) for part in day)
+        and not contents.has_single
+        for day in moment.days
+    )
+
+
+def _without_names(text: str, contents: Contents) -> str:
+    """Blank the texts of the result that hold digits, so that these aren't read as numbers."""
+    coded = [cell for cell in contents.texts if any(map(str.isdigit, cell))]
+    inside = f" {folded(text)} "
+    for cell in coded:
+        if f" {cell} " in inside:
+            pattern = r"\W+".join(map(re.escape, cell.split()))
+            text = re.sub(
+                rf"(?<!\w){pattern}(?!\w)", lambda match: " " * len(match[0]), text, flags=re.I
+            )
+    return text
+
+
+def _conditions(sql: str) -> Iterator[Decimal]:
+    """Yield the numbers that a query's conditions compare with; 0 and 1 are no such."""
+    for match in _CONDITION.finditer(_FUNCTION.sub(" ", sql)):
+        for number in numbers_in(match[1].strip("'%")):
+            yield from (value for value, _ in number.readings if value not in (0, 1))
+
+
+def _without_composed(
+    missing: Sequence[str], numbers: Sequence[Number], check: _Check
+) -> list[str]:
+    """Take out what is held together: "2 days and 3 hours", "between 500 and 520"."""
+    fine: set[str] = set()
+    for one, two in pairwise(numbers):
+        if one.unit and two.unit and UNITS[one.unit][0] == UNITS[two.unit][0]:
+            sizes = UNITS[one.unit][1], UNITS[two.unit][1]
+            if sizes[0] > sizes[1] and check.composed([one, two]):
+                fine |= {one.shown, two.shown}
+        elif check.between(one, two) or check.ratio(one, two):
+            fine |= {one.shown, two.shown}
+    return [shown for shown in missing if shown not in fine]
+
+
+def _names_beside(numbers: Sequence[Number], contents: Contents) -> dict[str, set[str]]:
+    """Return for each number of a cell the texts of the rows that hold it."""
+    if not 1 < len(contents.rows) <= MOST_ROWS:
+        return {}
+    beside: dict[str, set[str]] = {}
+    for number in numbers:
+        if number.bound != "exact" or number.percent:
+            continue
+        for row in contents.rows:
+            cells = [as_number(cell) for cell in row]
+            fits = any(
+                cell is not None and abs(cell - value) <= half
+                for cell in cells
+                for value, half in number.readings
+            )
+            if fits:
+                names = {folded(cell_text(cell)) for cell in row if as_number(cell) is None}
+                beside.setdefault(number.shown, set()).update(names)
+    return beside
+
+
+def _denied(text: str, contents: Contents, *, says_more: bool) -> Iterator[str]:
+    """Yield a "no" or "yes" that the result contradicts."""
+    number = contents.single_number
+    empty = contents.count == 0 or (contents.has_single and contents.single in (None, ""))
+    something = not empty and number != 0
+    if number is None and contents.has_single:
+        something = folded(cell_text(contents.single)) not in ("no", "false", "n", "none")
+    none = _NONE.search(text)
+    if none is not None and something and not says_more:
+        yield none[0]
+    if _YES.match(text) and not something and not says_more:
+        yield "yes"

@@ -1,0 +1,173 @@
+"""What a result holds that a sentence can state: numbers, dates, texts and counts of rows."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from sentinel_sql.decision.live_result import LiveResult
+from sentinel_sql.decision.sentence.dates import Clock, Day, moments_in
+from sentinel_sql.decision.sentence.numbers import UNITS, blanked, numbers_in
+from sentinel_sql.result_line import cell_text
+
+MOST_DERIVED = 200
+"""Numbers of a result from which sums, differences and shares are made, ours: people state these
+of short tables."""
+
+_NUMBER = re.compile(r"\s*[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?\s*\Z")
+
+
+@dataclass(kw_only=True)
+class Contents:
+    """What a result holds.
+
+    Attributes:
+        values: all numbers, sorted: of numeric cells, of texts that hold some, years of dates.
+        columns: numbers of numeric cells, by column.
+        units: unit of each column, by its name, or None.
+        days, clocks: dates and times of day.
+        texts: the text cells, folded.
+        rows: the cells of each row, for what must stand in one row.
+        count: how many rows, None where nobody knows.
+        single: the only cell of a result of one row and one column, else None.
+    """
+
+    values: list[Decimal] = field(default_factory=list)
+    columns: list[list[Decimal]] = field(default_factory=list)
+    units: list[str | None] = field(default_factory=list)
+    days: set[Day] = field(default_factory=set)
+    clocks: set[Clock] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    rows: Sequence[tuple[Any, ...]] = ()
+    count: int | None = None
+    single: Any = None
+    has_single: bool = False
+
+    @classmethod
+    def of(cls, seen: LiveResult) -> Contents:
+        """Read a result; of a printed one, its text."""
+        if seen.rows is None:
+            text = seen.value if isinstance(seen.value, str) else seen.observation.text or ""
+            contents = cls(count=seen.observation.rows, columns=[[]], units=[None])
+            contents._take(0, text)
+            contents.columns = [list(contents.values)]
+            if seen.observation.kind == "rows" and len(contents.values) == 1:
+                contents.single, contents.has_single = contents.values[0], True
+            if seen.observation.kind == "empty":
+                contents.count = 0
+        else:
+            width = max(map(len, seen.rows), default=0)
+            contents = cls(
+                rows=seen.rows,
+                count=None if seen.observation.truncated else len(seen.rows),
+                columns=[[] for _ in range(width)],
+                units=[_unit_named(name) for name in (seen.names or [""] * width)][:width],
+            )
+            contents.units += [None] * (width - len(contents.units))
+            for row in seen.rows:
+                for place, cell in enumerate(row):
+                    contents._take(place, cell)
+            if len(seen.rows) == 1 and width == 1:
+                contents.single, contents.has_single = seen.rows[0][0], True
+        contents.values.sort()
+        return contents
+
+    @property
+    def single_number(self) -> Decimal | None:
+        """The only cell, if it is a number."""
+        return as_number(self.single)
+
+    def holds(self, low: Decimal, high: Decimal) -> bool:
+        """Tell whether some number lies in [low, high]."""
+        place = bisect_left(self.values, low)
+        return place < len(self.values) and self.values[place] <= high
+
+    def few_columns(self) -> list[list[Decimal]]:
+        """Return the numeric columns, or none of a result too long to reckon with."""
+        some = [column for column in self.columns if column]
+        return some if sum(map(len, some)) <= MOST_DERIVED else []
+
+    def counts(self) -> set[int]:
+        """Return the counts of rows, and of distinct cells by column, that a text may state."""
+        if self.count is None or self.has_single:
+            return set()
+        if self.count == 1 and any(self.columns):
+            return set()
+        found = {self.count}
+        width = max(map(len, self.rows), default=0)
+        for place in range(width):
+            cells = [row[place] for row in self.rows if len(row) > place]
+            present = [cell_text(cell) for cell in cells if cell is not None]
+            found |= {len(set(present)), len(present)}
+        return found
+
+    def _take(self, place: int, cell: Any) -> None:
+        if cell is None:
+            return
+        number = as_number(cell)
+        if number is not None:
+            self.values.append(number)
+            self.columns[place].append(number)
+            return
+        if hasattr(cell, "total_seconds"):
+            seconds = Decimal(str(cell.total_seconds()))
+            self.values.append(seconds)
+            self.columns[place].append(seconds)
+            self.units[place] = "seconds"
+            return
+        if hasattr(cell, "year") and hasattr(cell, "month") and hasattr(cell, "day"):
+            self.days.add((int(cell.year), int(cell.month), int(cell.day)))
+            self.values.append(Decimal(int(cell.year)))
+        if hasattr(cell, "hour") and hasattr(cell, "minute"):
+            self.clocks.add((int(cell.hour), int(cell.minute), int(getattr(cell, "second", 0))))
+        if isinstance(cell, list | tuple | set | frozenset | dict):
+            for each in cell.values() if isinstance(cell, dict) else cell:
+                self._take(place, each)
+            return
+        text = cell_text(cell)
+        moments = moments_in(text)
+        rest = blanked(text, ((moment.start, moment.end) for moment in moments))
+        for moment in moments:
+            self.days |= moment.days
+            self.values += [Decimal(day[0]) for day in moment.days if day[0] is not None]
+            if moment.clock is not None:
+                self.clocks.add(moment.clock)
+        if any(map(str.isalpha, rest)):
+            self.texts.add(folded(text))
+        for stated in numbers_in(rest):
+            self.values += [value for value, _ in stated.readings]
+
+
+def as_number(cell: Any) -> Decimal | None:
+    """Return a cell as a number; also a text that is nothing but one. NaN is none."""
+    if cell is None or isinstance(cell, bytes | bytearray | memoryview):
+        return None
+    if isinstance(cell, bool):
+        return Decimal(int(cell))
+    if isinstance(cell, str) and not _NUMBER.match(cell):
+        return None
+    try:
+        number = Decimal(cell) if isinstance(cell, int) else Decimal(str(cell).strip())
+    except (InvalidOperation, ValueError, TypeError, ArithmeticError):
+        return None
+    return number if number.is_finite() and abs(number.adjusted()) < 400 else None
+
+
+def folded(text: str) -> str:
+    """Return a text for comparison: in one case, with single blanks and no marks around words."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def units_in(texts: Iterable[str]) -> set[str]:
+    """Return the units that texts name as whole words; single letters name none."""
+    words = {word for text in texts for word in re.findall(r"[a-zµ]+", text.lower())}
+    return {word for word in words if len(word) > 1 and word in UNITS}
+
+
+def _unit_named(name: Any) -> str | None:
+    found = sorted(units_in([cell_text(name)]) - {"min", "mins", "sec", "secs"})
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,284 @@
+"""Names that a sentence states: quoted, capitalised, or in the place where the answer stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sentinel_sql.decision.sentence.contents import Contents, folded
+from sentinel_sql.decision.sentence.numbers import blanked
+from sentinel_sql.decision.sentence.vocabulary import (
+    ACRONYMS,
+    ALIASES,
+    CALENDAR,
+    COMMON,
+    COMMON_STEMS,
+    OPPOSITES,
+    is_english,
+    stem,
+)
+
+_QUOTED = re.compile(
+    r"""(?<!\w)'([^'\n]{1,80})'(?!\w)|"([^"\n]{1,80})"|“([^”\n]{1,80})”|‘([^’\n]{1,80})’|`([^`\n]{1,80})`"""
+)
+_CAPITAL = re.compile(r"(?<![\w'’])(?:[A-Z][\w'’-]*|[a-z]+\d\w*|\d+[A-Za-z]+\w*)")
+_START = re.compile(
+    r"(?:^|(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)[.!?:]\s+|[\n•*]\s*|^\s*[-–]\s*|[\"“'‘(]\s*)$"
+)
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
+_ANSWER = re.compile(
+    r":|\b(?:is|are|was|were|be|include|includes|included|including|namely|received|got|took)\b",
+    re.IGNORECASE,
+)
+_SEGMENT = re.compile(
+    r",(?!\d{3})|[;\n•|]|\b(?:and|or|but|while|whereas|plus|followed by)\b", re.IGNORECASE
+)
+_ASIDE = re.compile(
+    r"\s*(?:which|who|whose|that|with|where|when|while|as|for|in|on|at|all|both|each|if|so|based"
+    r"|according|respectively|because|since|after|before|during|from|by|to|of)\b",
+    re.IGNORECASE,
+)
+_PLACES = re.compile(r"\W*(?:database|dataset|data|system|schema|table|records)\b", re.IGNORECASE)
+_NAME = re.compile(r"[^\W\d_]{3,}")
+MOST_ROWS = 500
+"""Rows whose names are looked for in the sentence, ours: beyond, only single words are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """The names of a sentence beside those of a result.
+
+    Attributes:
+        text: the sentence.
+        words: the same without its numbers and dates, at the same places.
+        contents: of the result.
+        known: stems of the words of the result, the question, the query and the column names.
+        mentioned: the text cells that the sentence names, folded.
+        question: that was asked, in words.
+    """
+
+    text: str
+    words: str
+    contents: Contents
+    known: frozenset[str]
+    mentioned: frozenset[str]
+    question: str
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        contents: Contents,
+        *,
+        question: str,
+        spans: Iterable[tuple[int, int]],
+        sources: Iterable[str],
+    ) -> Named:
+        """Compare a sentence with a result.
+
+        Args:
+            text: the sentence.
+            contents: of the result.
+            question: that was asked, in words.
+            spans: where numbers and dates stand in the sentence.
+            sources: the query and the names of the columns.
+        """
+        words: set[str] = set()
+        for source in (question, *sources, *contents.texts):
+            words |= {stem(word) for word in re.findall(r"[^\W_]+", source)}
+            words |= _initials(source)
+        for cell in contents.texts:
+            words |= {stem(alias) for alias in ALIASES.get(cell, ())}
+        inside = f" {folded(text)} "
+        cells = sorted(contents.texts, key=len, reverse=True)[: 10 * MOST_ROWS]
+        mentioned = frozenset(cell for cell in cells if cell and _mentions(inside, cell))
+        return cls(
+            text=text,
+            words=blanked(text, spans),
+            contents=contents,
+            known=frozenset(words),
+            mentioned=mentioned,
+            question=question,
+        )
+
+    def missing(self) -> Iterator[str]:
+        """Yield the names that neither the result nor the question holds, in no order."""
+        yield from self._quoted()
+        yield from self._opposite()
+        if is_english(self.text):
+            yield from self._capitals()
+            yield from self._instead()
+            yield from self._in_lists()
+            yield from self._swapped()
+
+    def _quoted(self) -> Iterator[str]:
+        for match in _QUOTED.finditer(self.text):
+            quoted = next(group for group in match.groups() if group is not None)
+            words = _WORD.findall(quoted)
+            if any(not self._is_known(word) for word in words):
+                yield quoted
+
+    def _opposite(self) -> Iterator[str]:
+        cell = folded(str(self.contents.single)) if self.contents.has_single else ""
+        other = OPPOSITES.get(cell)
+        if other is None:
+            return
+        words = {word.lower() for word in _WORD.findall(self.text)}
+        if not words & {cell, *ALIASES[cell]}:
+            yield from sorted(words & {other, *ALIASES[other]})
+
+    def _capitals(self) -> Iterator[str]:
+        for match in _CAPITAL.finditer(self.words):
+            word = match[0].strip("'’-")
+            low = word.lower()
+            plain = low.removesuffix("'s").removesuffix("’s")
+            if len(word) < 2:
+                continue
+            if plain in ACRONYMS or plain in CALENDAR or self._is_known(word):
+                continue
+            if _PLACES.match(self.text, match.end()):
+                continue
+            opens = (
+                _START.search(self.words[max(0, match.start() - 20) : match.start()]) is not None
+            )
+            if opens and word[1:].islower():
+                sentence = self._sentence_at(match.start())
+                named = any(_mentions(f" {folded(sentence)} ", cell) for cell in self.mentioned)
+                if named or low.endswith("ly") or not self.contents.texts:
+                    continue
+            yield word
+
+    def _instead(self) -> Iterator[str]:
+        """Yield the unknown words of an answer that names no text of a result made of texts."""
+        if not any(map(_NAME.search, self.contents.texts)):
+            return
+        if any(map(_NAME.search, self.mentioned)):
+            return
+        for sentence in _SENTENCE.split(self.words):
+            answer = _ANSWER.split(sentence)
+            whole = self.contents.count == 1 or len(answer) == 1
+            yield from self._unknown(sentence if whole else answer[-1])
+
+    def _in_lists(self) -> Iterator[str]:
+        """Yield the unknown members of lists of which some members are of the result."""
+        for sentence in _SENTENCE.split(self.words):
+            # A list of one line stands behind its colon or verb; of lines, each is a member.
+            listed = sentence if "\n" in sentence else _ANSWER.split(sentence, maxsplit=1)[-1]
+            segments = _SEGMENT.split(listed)
+            named = [self._names(segment) for segment in segments]
+            if len(segments) < 2 or not any(named):
+                continue
+            for segment, its in zip(segments, named, strict=True):
+                unknown = list(self._unknown(segment))
+                if not its and not _ASIDE.match(segment) and 1 <= len(unknown) <= 3:
+                    yield from unknown
+
+    def _swapped(self) -> Iterator[str]:
+        """Yield unknown words that stand where the question has another: insulin for heparin."""
+        asked = re.findall(r"[\w'’-]+", self.question.lower())
+        stated = re.findall(r"[\w'’-]+", self.words)
+        stems = {stem(word) for word in stated}
+        following: dict[str, set[str]] = {}
+        for before, word, after in _threes(asked):
+            if stem(word) not in stems and stem(word) not in COMMON_STEMS:
+                following.setdefault(stem(before), set()).add(stem(after))
+        for before, word, after in _threes(stated):
+            if stem(before) not in following or len(word) < 3 or self._is_known(word):
+                continue
+            # "arterial pressure" for "blood pressure" is another word for one thing.
+            if stem(after) in COMMON_STEMS or stem(after) not in following[stem(before)] - {""}:
+                yield word
+
+    def in_another_row(self, held_in: dict[str, set[str]]) -> Iterator[str]:
+        """Yield numbers that stand beside a name, and in the result beside another name.
+
+        Args:
+            held_in: a number as the sentence writes it → the names beside which it stands.
+        """
+        for sentence in _SENTENCE.split(self.text):
+            if "respectively" in sentence.lower():
+                continue
+            pairs: list[tuple[set[str], list[str]]] = []
+            for segment in _SEGMENT.split(sentence):
+                names = self._names(segment)
+                inside = [
+                    shown
+                    for shown in held_in
+                    if re.search(rf"(?<![\w.,]){re.escape(shown)}(?![\w]|[.,]\d)", segment)
+                ]
+                if names:
+                    pairs.append((names, inside))
+            if all(len(names) == 1 and len(inside) == 1 for names, inside in pairs):
+                for names, (shown,) in pairs:
+                    if not names & held_in[shown]:
+                        yield shown
+
+    def _names(self, segment: str) -> set[str]:
+        inside = f" {folded(segment)} "
+        found = {cell for cell in self.mentioned if _mentions(inside, cell)}
+        return {
+            cell for cell in found if not any(cell != other and cell in other for other in found)
+        }
+
+    def _unknown(self, text: str) -> Iterator[str]:
+        for word in _WORD.findall(text):
+            if len(word) > 2 and not self._is_known(word):
+                yield word
+
+    def _is_known(self, word: str) -> bool:
+        parts = [part for part in re.split(r"['’_-]", word) if len(part) > 1]
+        return all(self._is_known_part(part) for part in parts)
+
+    def _is_known_part(self, part: str) -> bool:
+        low, its = part.lower(), stem(part)
+        if low in COMMON or its in COMMON_STEMS or its in self.known or low in CALENDAR:
+            return True
+        if low in ACRONYMS or part.isdigit():
+            return True
+        return len(its) >= 5 and any(
+            len(known) >= 5 and (known.startswith(its) or its.startswith(known))
+            for known in self.known
+        )
+
+    def _sentence_at(self, place: int) -> str:
+        start = 0
+        for sentence in _SENTENCE.split(self.text):
+            end = start + len(sentence)
+            if place <= end:
+                return sentence
+            start = end + 1
+        return self.text
+
+
+def _threes(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each word but the first between its neighbours; behind the last one stands nothing."""
+    for place in range(1, len(words)):
+        yield words[place - 1], words[place], words[place + 1] if place + 1 < len(words) else ""
+
+
+def _mentions(inside: str, cell: str) -> bool:
+    """Tell whether a folded text names a cell: by its words, an alias, or most words."""
+    if any(f" {each} " in inside for each in (cell, *ALIASES.get(cell, ()))):
+        return True
+    words = cell.split()
+    if len(words) > 1 and f" {words[0][0]} {' '.join(words[1:])} " in inside:
+        return True  # E. coli
+    long = [word for word in words if len(word) > 3]
+    if len(cell) > 3 and f" {cell}s " in inside:
+        return True
+    if len(long) < 2:
+        return False
+    stems = {stem(word) for word in inside.split()}
+    return sum(stem(word) in stems for word in long) >= 0.6 * len(long)
+
+
+def _initials(source: str) -> set[str]:
+    """Return the initials of up to five words in a row: "icu" of "intensive care unit"."""
+    words: Sequence[str] = re.findall(r"[^\W\d_]+", source.lower())[:200]
+    return {
+        "".join(word[0] for word in words[start : start + length])
+        for length in range(2, 6)
+        for start in range(len(words) - length + 1)
+    } - {"is", "in", "it", "at", "no"}

@@ -1,0 +1,335 @@
+"""Numbers in running text: digits, number words, percentages, fractions, units and hedges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+from sentinel_sql.decision.sentence.number_words import (
+    NUMBER_WORD,
+    NUMBER_WORDS,
+    SMALL,
+    number_of,
+)
+
+Bound = Literal["exact", "about", "above", "below"]
+
+UNITS: Mapping[str, tuple[str, Decimal]] = {
+    name: (family, Decimal(size))
+    for family, sizes in {
+        "time": {
+            "second seconds sec secs s": "1",
+            "minute minutes min mins": "60",
+            "hour hours hr hrs h": "3600",
+            "day days d": "86400",
+            "week weeks": "604800",
+            "month months": "2629800",
+            "year years yr yrs": "31557600",
+        },
+        "mass": {
+            "mcg µg microgram micrograms": "0.000001",
+            "mg milligram milligrams": "0.001",
+            "g gram grams": "1",
+            "kg kilogram kilograms kilo kilos": "1000",
+            "oz ounce ounces": "28.349523125",
+            "lb lbs pound pounds": "453.59237",
+        },
+        "volume": {
+            "ml milliliter milliliters millilitre millilitres": "0.001",
+            "dl deciliter deciliters": "0.1",
+            "l liter liters litre litres": "1",
+        },
+        "length": {
+            "mm millimeter millimeters": "0.001",
+            "cm centimeter centimeters centimetre centimetres": "0.01",
+            "m meter meters metre metres": "1",
+            "km kilometer kilometers kilometre kilometres": "1000",
+            "inch inches": "0.0254",
+            "ft foot feet": "0.3048",
+            "mile miles": "1609.344",
+        },
+    }.items()
+    for names, size in sizes.items()
+    for name in names.split()
+}
+"""Unit → what it measures, and its size; a month and a year of the mean length."""
+
+_SCALES = {
+    **dict.fromkeys(("k", "thousand", "thousands"), 3),
+    **dict.fromkeys(("m", "mn", "million", "millions"), 6),
+    **dict.fromkeys(("b", "bn", "billion", "billions"), 9),
+    **dict.fromkeys(("trillion", "tn"), 12),
+}
+_PARTS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
+
+_FRACTION = re.compile(
+    r"\b(?P<count>a|an|one|two|three|four)[\s-]+(?P<part>third|quarter|fourth|fifth|tenth)s?\b"
+    r"(?=\s+(?:of|the)\b|\W*$)|\bhalf\b(?=\s+of\b)",
+    re.IGNORECASE,
+)
+_PLAIN_WORDS: Mapping[str, tuple[int, Decimal]] = {
+    "a dozen": (12, Decimal("0.5")),
+    "twelve dozen": (144, Decimal("0.5")),
+    "half a dozen": (6, Decimal("0.5")),
+    "twice": (2, Decimal("0.5")),
+    "thrice": (3, Decimal("0.5")),
+    "dozens of": (112, Decimal(88)),
+    "hundreds of": (1050, Decimal(950)),
+    "thousands of": (10_500, Decimal(9_500)),
+    "millions of": (10_500_000, Decimal(9_500_000)),
+}
+"""Words for a number or for its size, each with the middle and half the width of what it means."""
+_PLAIN = re.compile(
+    rf"\b(?:{'|'.join(sorted(_PLAIN_WORDS, key=len, reverse=True))})\b(?!\s+as\b)", re.IGNORECASE
+)
+_BODY = r"\d{1,3}(?:[,.'’\u00a0\u202f\u2009 ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?|\.\d+"
+_DIGITS = re.compile(
+    rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?<![\d)])[-−+])?(?:[$€£¥]\s?)?(?P<body>{_BODY})(?P<exp>[eE][+-]?\d+)?"
+    r"(?:(?P<ordinal>st|nd|rd|th)(?![A-Za-z])"
+    r"|\s?(?P<percent>%|per\s?cent\b|percent\b|percentage\b|pct\b)"
+    r"|\s?(?P<scale>thousands?|millions?|billions?|trillion|[kKMB]|mn|bn|tn)(?![A-Za-z])"
+    r"|(?P<more>\+)(?!\d))?"
+    r"(?P<code>[A-Za-z]\w*)?"
+)
+_UNIT = re.compile(r"[\s-]?([A-Za-zµ]+)")
+_WORD = re.compile(r"[\w%]+(?:['’]\w+)?")
+_HEDGE_WORDS: tuple[tuple[Bound, str], ...] = (
+    (
+        "above",
+        r"\b(?:no|not)\s+(?:fewer|less)\s+than|(?<!\bno\s)(?<!\bnot\s)\bmore\s+than|\bgreater\s+than|\bover"
+        r"|\babove|\bat\s+least|\bexceed(?:s|ing|ed)?|\bupwards\s+of|\bminimum\s+of|[>≥]=?",
+    ),
+    (
+        "below",
+        r"\b(?:no|not)\s+more\s+than|(?<!\bno\s)(?<!\bnot\s)\b(?:fewer|less)\s+than|\bunder|\bbelow"
+        r"|\bat\s+most|\bup\s+to|\bmaximum\s+of|[<≤]=?",
+    ),
+    (
+        "about",
+        r"\babout|\baround|\bapprox(?:imately)?\.?|\broughly|\bnearly|\balmost|\bcirca"
+        r"|\bca\.?|\bsome|\bclose\s+to|[~≈]|\bestimated",
+    ),
+)
+_HEDGES = tuple(
+    (bound, re.compile(rf"(?:{words})\W*(?:the\s+|a\s+total\s+of\s+)?\W*$", re.IGNORECASE))
+    for bound, words in _HEDGE_WORDS
+)
+_AFTER: tuple[tuple[Bound, re.Pattern[str]], ...] = (
+    ("above", re.compile(r"\s+or\s+(?:more|higher|greater|above|over|older|later)\b", re.I)),
+    ("below", re.compile(r"\s+or\s+(?:less|fewer|lower|below|under|younger)\b", re.I)),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Number:
+    """A number that a text states.
+
+    Attributes:
+        start, end: its place in the text, unit and per cent included.
+        shown: as it is written.
+        readings: what it may mean, each with half a unit of its last digit: "1.234" is 1.234 or,
+            with a separator of thousands, 1234.
+        bound: whether the text says about, more than or less than it.
+        percent: it is a share, in hundredths.
+        fraction: it is a share in words, such as "a third".
+        ordinal: it counts a place, such as "2nd".
+        unit: of time, mass, volume or length, or None.
+        word: it is written as a word.
+        pieces: the numbers that it would be if the blanks within it separate numbers.
+    """
+
+    start: int
+    end: int
+    shown: str
+    readings: tuple[tuple[Decimal, Decimal], ...]
+    bound: Bound = "exact"
+    percent: bool = False
+    fraction: bool = False
+    ordinal: bool = False
+    unit: str | None = None
+    word: bool = False
+    pieces: tuple[Decimal, ...] = ()
+
+
+def numbers_in(text: str) -> list[Number]:
+    """Return the numbers of a text, in their order."""
+    taken = bytearray(len(text))
+    found: list[Number] = []
+    for number in (*_plain(text), *_fractions(text), *_digits(text), *_words(text)):
+        if not any(taken[number.start : number.end]):
+            taken[number.start : number.end] = b"\x01" * (number.end - number.start)
+            found.append(number)
+    return sorted(found, key=lambda number: number.start)
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with blanks instead of what stands at some places."""
+    marks = list(text)
+    for start, end in spans:
+        marks[start:end] = " " * (end - start)
+    return "".join(marks)
+
+
+def _plain(text: str) -> Iterator[Number]:
+    for match in _PLAIN.finditer(text):
+        middle, half = _PLAIN_WORDS[match[0].lower()]
+        yield Number(
+            start=match.start(),
+            end=match.end(),
+            shown=match[0],
+            readings=((Decimal(middle), half),),
+            word=True,
+        )
+
+
+def _fractions(text: str) -> Iterator[Number]:
+    for match in _FRACTION.finditer(text):
+        part = (match["part"] or "half").lower()
+        count = (match["count"] or "a").lower()
+        share = Decimal(100 * SMALL.get(count, 1)) / _PARTS[part]
+        bound, start = _bound(text, match.start(), match.end())
+        yield Number(
+            start=start,
+            end=match.end(),
+            shown=match[0],
+            readings=((share, Decimal(1)),),
+            bound=bound,
+            percent=True,
+            fraction=True,
+            word=True,
+        )
+
+
+def _digits(text: str) -> Iterator[Number]:
+    hours_end = -1
+    for match in _DIGITS.finditer(text):
+        unit, end = _unit(text, match)
+        if unit == "m" and 0 <= match.start() - hours_end <= 1:
+            unit = "min"  # "1h 30m"
+        hours_end = end if unit in ("h", "hr", "hrs", "hour", "hours") else -1
+        if match["code"] is not None and unit is None:
+            continue  # a code such as "5HT2"
+        readings = tuple(_readings(match))
+        bound, _ = _bound(text, match.start(), end)
+        yield Number(
+            start=match.start(),
+            end=end,
+            shown=text[match.start("sign" if match["sign"] else "body") : end].strip(),
+            readings=readings,
+            bound="above" if match["more"] else bound,
+            percent=match["percent"] is not None,
+            ordinal=match["ordinal"] is not None,
+            unit=unit,
+            pieces=_pieces(match["body"]),
+        )
+
+
+def _pieces(body: str) -> tuple[Decimal, ...]:
+    parts = body.split(" ")
+    return tuple(map(Decimal, parts)) if len(parts) > 1 and all(map(str.isdigit, parts)) else ()
+
+
+def _unit(text: str, match: re.Match[str]) -> tuple[str | None, int]:
+    if match["code"] is not None:
+        name = match["code"].lower()
+        return (name, match.end()) if name in UNITS else (None, match.end())
+    if match["percent"] or match["ordinal"]:
+        return None, match.end()
+    following = _UNIT.match(text, match.end())
+    name = following[1].lower() if following else ""
+    if following is None or name not in UNITS or (len(name) == 1 and following[1] != name):
+        return None, match.end()
+    return name, following.end()
+
+
+def _readings(match: re.Match[str]) -> Iterator[tuple[Decimal, Decimal]]:
+    body = match["body"]
+    scale = Decimal(10) ** (
+        _SCALES.get((match["scale"] or "").lower(), 0) + int((match["exp"] or "e0")[1:])
+        if len(match["exp"] or "") < 6
+        else 0
+    )
+    sign = -1 if match["sign"] in ("-", "−") else 1
+    plain = re.sub(r"['’\u00a0\u202f\u2009 ]", "", body)
+    last = max(plain.rfind("."), plain.rfind(","))
+    written = (
+        {re.sub(r"[.,]", "", plain[:last]) + "." + plain[last + 1 :]} if last >= 0 else {plain}
+    )
+    grouped = re.sub(r"[.,]", "", plain)
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+", plain):
+        written = {grouped}  # 12,345: nobody writes a fraction of three digits so in English
+    elif re.fullmatch(r"\d{1,3}(?:\.\d{3})+", plain):
+        written |= {grouped} if plain.count(".") == 1 else set()
+        written = {grouped} if plain.count(".") > 1 else written
+    for each in sorted(written):
+        try:
+            value = Decimal(each)
+        except InvalidOperation:
+            continue
+        places = len(each.partition(".")[2])
+        yield sign * value * scale, scale * Decimal(5) / 10 ** (places + 1)
+
+
+def _words(text: str) -> Iterator[Number]:
+    for match in NUMBER_WORDS.finditer(text):
+        words = re.split(r"[\s-]+", match[0].lower())
+        if words == ["one"] and not _one_counts(text, match):
+            continue
+        value = number_of(words)
+        if value is None:
+            continue
+        following = re.compile(r"\s?(?:%|per\s?cent\b|percent\b)").match(text, match.end())
+        unit = _UNIT.match(text, match.end())
+        named = unit[1].lower() if unit and len(unit[1]) > 1 and unit[1].lower() in UNITS else None
+        bound, _ = _bound(text, match.start(), match.end())
+        rough = Decimal(10**6) if value >= 10**6 else Decimal(1)
+        yield Number(
+            start=match.start(),
+            end=following.end() if following else match.end(),
+            shown=match[0],
+            readings=((Decimal(value), rough / 2),),
+            bound=bound,
+            percent=following is not None,
+            unit=named,
+            word=True,
+        )
+
+
+def _one_counts(text: str, match: re.Match[str]) -> bool:
+    """Tell "exactly one patient" from "one of them", "no one" and "the one that"."""
+    before = words_before(text, match.start(), 1)
+    after = _WORD.search(text, match.end())
+    follows = after[0].lower() if after else ""
+    if re.match(
+        rf"\s+(?:in|out\s+of)\s+(?:every\s+)?(?:{NUMBER_WORD})\b", text[match.end() :], re.I
+    ):
+        return True
+    if follows in ("", "of", "that", "which", "who", "with", "to", "can", "more", "another"):
+        return False
+    return before in ("", "is", "was", "only", "just", "exactly", "found", "has", "had", "are")
+
+
+def _bound(text: str, start: int, end: int) -> tuple[Bound, int]:
+    before = text[max(0, start - 40) : start]
+    for bound, pattern in _HEDGES:
+        if pattern.search(before):
+            return bound, start
+    for bound, pattern in _AFTER:
+        if pattern.match(text, end):
+            return bound, start
+    return "exact", start
+
+
+def words_before(text: str, place: int, count: int) -> str:
+    """Return the `count` words before a place, in lower case, joined by blanks."""
+    before = re.split(r"[.!?:;]\s", text[max(0, place - 80) : place])[-1]
+    return " ".join(word.lower() for word in _WORD.findall(before)[-count:])
+
+
+def words_after(text: str, place: int, count: int) -> str:
+    """Return the `count` words behind a place, in lower case, joined by blanks."""
+    behind = re.split(r"[.!?:;](?:\s|$)", text[place : place + 80])[0]
+    return " ".join(word.lower() for word in _WORD.findall(behind)[:count])

@@ -1,0 +1,162 @@
+"""Gold queries that the data don't determine: rows of one rank may come in any order, or be cut.
+
+`ORDER BY value DESC LIMIT 3` over two rows that share the third place has two right answers, and
+which one a database gives is chance. The rows are had once more with what they are ordered by, so
+that an answer can be set beside the right answer that is most like it. Ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TypeAlias
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sentinel_sql.database.executor import Cell, ExecutionResult
+from sentinel_sql.labels.cells import comparable
+from sentinel_sql.sql_tree import parse_one
+
+_Row: TypeAlias = tuple[Cell, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ranks:
+    """All rows that an ordered gold query chooses from, by rank; rows of one rank are tied.
+
+    `first` and `last` are the places of the first row that is returned and of the one after the
+    last.
+    """
+
+    tiers: tuple[tuple[_Row, ...], ...]
+    first: int
+    last: int
+
+    @property
+    def cut_through_a_tie(self) -> bool:
+        """Whether the query returns some rows of a rank and leaves out others that differ."""
+        return any(
+            0 < len(self._wanted(start, tier)) < len(tier) and len(set(tier)) > 1
+            for start, tier in self._placed()
+        )
+
+    @property
+    def order_within_a_tie(self) -> bool:
+        """Whether the order of returned rows of one rank is chance."""
+        return any(
+            len(self._wanted(start, tier)) > 1 and len(set(tier)) > 1
+            for start, tier in self._placed()
+        )
+
+    def nearest(self, gold: ExecutionResult, answer: ExecutionResult) -> ExecutionResult:
+        """Return the right answer that is most like `answer`; `gold` itself where none is nearer.
+
+        Of each rank the rows that stand in the answer at its places come first, in their order.
+        """
+        everything = [row for tier in self.tiers for row in tier]
+        known, given = comparable(everything, answer.rows, digits=None)
+        form = dict(zip(everything, (Counter(row) for row in known), strict=True))
+        answered = [Counter(row) for row in given]
+        rows: list[_Row] = []
+        for start, tier in self._placed():
+            places = self._wanted(start, tier)
+            left = list(tier)
+            here = answered[len(rows) : len(rows) + len(places)]
+            # anywhere in the answer, for where order doesn't count
+            for other in (*here, *answered):
+                if len(left) <= len(tier) - len(places):
+                    break
+                found = next((row for row in left if form[row] <= other), None)
+                if found is not None:
+                    left.remove(found)
+                    rows.append(found)
+            missing = len(places) - (len(tier) - len(left))
+            rows += left[:missing]
+        return replace(gold, rows=tuple(rows))
+
+    def _placed(self) -> list[tuple[int, tuple[_Row, ...]]]:
+        placed, start = [], 0
+        for tier in self.tiers:
+            placed.append((start, tier))
+            start += len(tier)
+        return placed
+
+    def _wanted(self, start: int, tier: Sequence[_Row]) -> range:
+        return range(max(start, self.first), min(start + len(tier), self.last))
+
+
+def ranks(
+    gold_sql: str, gold: ExecutionResult, execute: Callable[[str], ExecutionResult]
+) -> Ranks | None:
+    """Return the ranks of a gold query's rows; None where it doesn't order or nobody can tell.
+
+    Args:
+        gold_sql: as it is executed.
+        gold: its result.
+        execute: runs a query over the same database.
+    """
+    if gold.kind != "rows" or gold.truncated:
+        return None
+    keyed = _with_keys(gold_sql)
+    if keyed is None:
+        return None
+    sql, first, count = keyed
+    result = execute(sql)
+    width = len(gold.columns)
+    if result.kind != "rows" or result.truncated or len(result.columns) <= width:
+        return None
+    tiers = tuple(
+        tuple(row[:width] for row in tier)
+        for _, tier in groupby(result.rows, key=lambda row: row[width:])
+    )
+    total = sum(map(len, tiers))
+    last = total if count is None else min(total, first + count)
+    found = Ranks(tiers=tiers, first=min(first, total), last=last)
+    # the same rows again, or the query was read wrongly
+    return found if last - found.first == len(gold.rows) else None
+
+
+def _with_keys(sql: str) -> tuple[str, int, int | None] | None:
+    """Return the query with its sort keys as further columns and without its cut."""
+    try:
+        tree = parse_one(sql)
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+    order = tree.args.get("order")
+    if not isinstance(tree, exp.Select) or order is None or tree.args.get("distinct") is not None:
+        return None
+    cut = [_whole(tree.args.get(part)) for part in ("limit", "offset")]
+    if None in cut:
+        return None
+    limit, offset = cut
+    named = {item.alias: item.this for item in tree.expressions if isinstance(item, exp.Alias)}
+    keys: list[exp.Expr] = []
+    for ordered in order.expressions:
+        key = ordered.this
+        if isinstance(key, exp.Literal) and key.is_int:
+            place = int(key.name)
+            if any(isinstance(item, exp.Star) for item in tree.expressions[:place]):
+                return None
+            if not 1 <= place <= len(tree.expressions):
+                return None
+            key = tree.expressions[place - 1].unalias()
+        elif isinstance(key, exp.Column) and not key.table and key.name in named:
+            key = named[key.name]
+        keys.append(key.copy())
+    keyed = tree.copy()
+    keyed.set("limit", None)
+    keyed.set("offset", None)
+    for number, key in enumerate(keys):
+        keyed.append("expressions", exp.alias_(key, f"sentinel_rank_{number}"))
+    return keyed.sql(dialect="sqlite"), max(0, offset or 0), None if limit == -1 else limit
+
+
+def _whole(part: object) -> int | None:
+    """Return a LIMIT's or OFFSET's number; -1 where there is none, None where it is computed."""
+    if part is None:
+        return -1
+    number = part.expression if isinstance(part, exp.Limit | exp.Offset) else None
+    return int(number.name) if isinstance(number, exp.Literal) and number.is_int else None

@@ -1,0 +1,145 @@
+"""Checksums of stored lines and documents, so that damage is found and named.
+
+A line is a JSON object whose last two members are `line`, its number among the lines of its file,
+and `crc32`, the checksum of all bytes before that member. A document carries `sha256`, the hash
+of its other members. Files of older versions carry neither and are read as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sentinel_sql.errors import SentinelError, StoreError
+
+_SEAL: Final = re.compile(rb',"line":([1-9][0-9]{0,15}),"crc32":"([0-9a-f]{8})"\}\Z')
+_LONGEST_SEAL: Final = 48
+"""Bytes; the search starts here before the line's end, so that reading costs next to nothing."""
+_PART_OF_A_SEAL: Final = re.compile(rb',"line":[0-9]|"crc32":"')
+"""A line that ends in one half of a seal had a whole one: one damaged byte never takes both."""
+_CHECKSUM_STARTS_AT: Final = len(b',"crc32":"00000000"}')
+
+REMEDY: Final = (
+    "restore the file from a copy, or take its checksums off as docs/reference/formats.md shows, "
+    "to go on without what is lost"
+)
+
+
+class Line(NamedTuple):
+    """One line of a file.
+
+    Attributes:
+        number: in the file, from 1, empty lines included.
+        content: the record, without its number, its checksum and its newline.
+        ended: it is all there: it ends in a newline, or its checksum fits.
+    """
+
+    number: int
+    content: bytes
+    ended: bool
+
+
+def with_checksum(record: bytes, *, line: int) -> bytes:
+    """Return a record as a line with number, checksum and newline.
+
+    Args:
+        record: a JSON object with at least one member, in one line.
+        line: its number among the lines of the file, ≥ 1.
+    """
+    checked = record.rstrip()[:-1] + b',"line":%d' % line
+    return checked + b',"crc32":"%08x"}\n' % zlib.crc32(checked)
+
+
+def read_lines(
+    lines: Iterable[bytes],
+    *,
+    file: Path,
+    expected: int | None = None,
+    remedy: str = REMEDY,
+    refusal: type[SentinelError] = StoreError,
+) -> Iterator[Line]:
+    """Yield the lines of a file after checking each; empty lines are passed over.
+
+    Lines of older versions, without a checksum, may stand before those with one. A last line
+    without its newline is yielded too, as what a dying process left behind is for the caller to
+    judge.
+
+    Args:
+        lines: of the file, with their newlines.
+        file: for the errors.
+        expected: how many lines there are at least; None where nobody knows.
+        remedy: what to do about damage.
+        refusal: the error to raise.
+
+    Raises:
+        SentinelError: `refusal`, at a line whose content isn't what was written, or after which
+            lines are missing.
+    """
+    count, sealed = 0, False
+    for number, line in enumerate(lines, 1):
+        if line.isspace():
+            continue
+        ended = line.endswith(b"\n")
+        text = line[:-1] if ended else line
+        start = max(0, len(text) - _LONGEST_SEAL)
+        seal = _SEAL.search(text, start)
+        if seal is None:
+            if ended and (sealed or _PART_OF_A_SEAL.search(text, start)):
+                raise refusal(f"{file}, line {number}: damaged, it has no checksum; {remedy}")
+            count += ended
+            yield Line(number, text, ended)
+            continue
+        if zlib.crc32(text[:-_CHECKSUM_STARTS_AT]) != int(seal[2], 16):
+            raise refusal(f"{file}, line {number}: damaged, its checksum doesn't fit; {remedy}")
+        stated = int(seal[1])
+        if stated > count + 1:
+            raise refusal(
+                f"{file}, line {number}: {_lines(stated - count - 1)} missing before it; {remedy}"
+            )
+        if stated <= count:
+            raise refusal(
+                f"{file}, line {number}: out of place, it was written as line {stated}; {remedy}"
+            )
+        count, sealed = stated, True
+        yield Line(number, text[: seal.start()] + b"}", True)
+    if expected is not None and count < expected:
+        raise refusal(f"{file}: cut short, {_lines(expected - count)} missing at its end; {remedy}")
+
+
+def carries_checksum(text: bytes) -> bool:
+    """Tell whether a line without its newline ends in a number and a checksum."""
+    return _SEAL.search(text, max(0, len(text) - _LONGEST_SEAL)) is not None
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON-ready document with the hash of its content as its last member."""
+    content = {key: value for key, value in document.items() if key != "sha256"}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return content | {"sha256": hashlib.sha256(canonical.encode()).hexdigest()}
+
+
+def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document without its hash, after checking it; older ones have none.
+
+    Raises:
+        ValueError: the content isn't what was written.
+    """
+    content = dict(document)
+    key, value = content.popitem() if content else ("", None)
+    if key == "sha256":
+        if value != sealed(content)["sha256"]:
+            raise ValueError("the hash doesn't fit the content")
+        return content
+    # A damaged name of the hash: an older document ends in no such member.
+    if len(key) == len("sha256") and re.fullmatch("[0-9a-f]{64}", str(value)):
+        raise ValueError("the hash has lost its name")
+    return dict(document)
+
+
+def _lines(count: int) -> str:
+    return "1 line is" if count == 1 else f"{count:,} lines are"

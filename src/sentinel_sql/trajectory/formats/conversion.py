@@ -1,0 +1,125 @@
+"""From a framework's messages to steps and endings: as they come, or all at once, with one result.
+
+conversion = Conversion(FORMS["langchain"])
+for message in messages:
+    conversion.feed(message)
+    ...                            # conversion.runs[-1].steps: the complete ones
+conversion.finish()                # conversion.runs[-1].ending: how and why it ended
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sentinel_sql.trajectory.formats.events import AgentText, Event, ToolCall, ToolResult, UserTurn
+from sentinel_sql.trajectory.formats.events import unread as not_understood
+from sentinel_sql.trajectory.formats.run_reading import RunReading
+from sentinel_sql.trajectory.formats.tools import Tools
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """A form of messages.
+
+    Attributes:
+        events: yields what one message or item tells; takes anything, and never raises.
+        marks: tells whether an item can only be of this form.
+    """
+
+    events: Callable[[Any], Iterator[Event]]
+    marks: Callable[[Any], bool]
+
+
+_INTERRUPTED = (
+    "the user speaks before the agent has answered, so the question is open; where all is about "
+    "one question, give the record a `question`"
+)
+
+
+class Conversion:
+    """Turns the messages of a conversation into runs, one for each of the user's questions.
+
+    Once the agent has answered or declined, the user's next turn is a question of its own. While
+    it has only asked back, the user's words belong to the same question. Where the user speaks in
+    the middle of a run, nobody knows which question the rest is about: both runs are refused.
+
+    Attributes:
+        runs: one a question, the newest last.
+        unread: kind of item that no step is made of → how often.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        *,
+        tools: Tools | None = None,
+        question: str | None = None,
+        one_question: bool = False,
+    ) -> None:
+        """Start a conversation.
+
+        Args:
+            form: of the messages, from `FORMS`.
+            tools: which run SQL and which end a run; None takes the common names.
+            question: what was asked; it takes the place of a first user turn in front of the run.
+            one_question: the whole conversation is about the first question.
+        """
+        self.runs: list[RunReading] = []
+        self.unread: Counter[str] = Counter()
+        self._form = form
+        self._tools = tools or Tools()
+        self._question = question
+        self._one_question = one_question
+        self._asked = False
+
+    def feed(self, item: Any) -> None:
+        """Take in one message or item. What isn't understood is counted in `unread`."""
+        try:
+            told = list(self._form.events(item))
+        except (AttributeError, TypeError, ValueError, RecursionError):
+            told = [not_understood(f"damaged {type(item).__name__}", item)]
+        for event in told:
+            self._take(event)
+
+    def finish(self) -> None:
+        """End the conversation. Finishing again changes nothing."""
+        self._run().finish()
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, UserTurn):
+            self._user_says(event.text)
+        elif not isinstance(event, AgentText | ToolCall | ToolResult):
+            self.unread[event.kind] += 1
+            if event.sql:
+                self._run().refusal = (
+                    f"holds SQL in items that aren't read ({event.kind}); check --format"
+                )
+        elif isinstance(event, AgentText):
+            self._run().agent_says(event.text)
+        elif isinstance(event, ToolCall):
+            self._run().agent_calls(event)
+        else:
+            self._run().tool_returns(event)
+
+    def _user_says(self, text: str) -> None:
+        run = self._run()
+        if not self._asked and not (run.question and run.acted):
+            self._asked = True
+            run.ask(run.question or text)
+        elif self._one_question or not run.acted or run.asks_back:
+            run.user_says(text)
+        else:
+            interrupted = not run.concluded
+            run.finish()
+            self.runs.append(RunReading(text, tools=self._tools))
+            if interrupted:
+                for one in self.runs[-2:]:
+                    one.refusal = one.refusal or _INTERRUPTED
+
+    def _run(self) -> RunReading:
+        if not self.runs:
+            self.runs.append(RunReading(self._question or "", tools=self._tools))
+        return self.runs[-1]

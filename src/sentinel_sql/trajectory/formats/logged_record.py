@@ -1,0 +1,222 @@
+"""One record of a log file: its messages, its id and its question, and the runs in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sentinel_sql.errors import InputError
+from sentinel_sql.trajectory.formats import AUTO, FORMS
+from sentinel_sql.trajectory.formats.conversion import Conversion
+from sentinel_sql.trajectory.formats.endings import Rule, declines
+from sentinel_sql.trajectory.formats.events import UserTurn, clean, name_of
+from sentinel_sql.trajectory.formats.log import MESSAGE_LISTS
+from sentinel_sql.trajectory.formats.run_reading import RunReading
+from sentinel_sql.trajectory.formats.tools import Tools
+from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion, Trajectory, outcome_of
+
+_TEXTS = ("text", "log", "trace", "transcript")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoggedRun:
+    """A run read from a log, and by which rule it ended."""
+
+    trajectory: Trajectory
+    rule: Rule
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadRecord:
+    """What a record holds.
+
+    Attributes:
+        runs: one a question.
+        refused: why a run was left out → how many.
+        notes: what the log left open and how it was settled → how often.
+        unread: kind of item that no step is made of → how often.
+    """
+
+    runs: tuple[LoggedRun, ...] = ()
+    refused: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    unread: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_record(
+    record: Any, *, form: str = AUTO, model: str, fallback_id: str, tools: Tools | None = None
+) -> ReadRecord:
+    """Read the runs of one record.
+
+    Args:
+        record: `{"messages": […], …}`, a bare list of messages or items, or a ReAct text. Its id
+            is `id`, `question_id`, `info.task.task_id`, `task_id` or `task_idx`; with a `trial`,
+            run k of question X is `X#k`. Question n > 1 of a conversation is `X.n`. A record that
+            names a task or states a `question` is one question, however often the user speaks.
+        form: a name of `FORMS`, or `auto`.
+        model: who ran, unless the record says it in `model`.
+        fallback_id: the id of a record that has none.
+        tools: which run SQL and which end a run.
+
+    Raises:
+        InputError: no messages, no question in them, or no one form.
+    """
+    fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
+    items = items_of(record)
+    name = form_of(items) if form == AUTO else form
+    conversion = Conversion(
+        FORMS[name],
+        tools=tools,
+        question=_text(fields.get("question")),
+        one_question=_is_one_task(fields),
+    )
+    for item in items:
+        conversion.feed(item)
+    conversion.finish()
+    return _found(conversion, fields, name, model=model, fallback_id=fallback_id)
+
+
+def form_of(items: list[Any]) -> str:
+    """Return the one form that a record's items can be of; plain messages count as OpenAI's.
+
+    Raises:
+        InputError: the items are marked as of several forms.
+    """
+    marked = [name for name, form in FORMS.items() if any(map(form.marks, items))]
+    if len(marked) > 1:
+        # Any agent may write "Action:" in its words; calls of another form settle what it is.
+        marked = [name for name in marked if name != "react"]
+    if len(marked) > 1:
+        raise InputError(f"items of several forms ({', '.join(marked)}); name one with --format")
+    return marked[0] if marked else "openai-messages"
+
+
+def question_of(record: Any, *, form: str = AUTO) -> Mapping[str, Any] | None:
+    """Return `id`, `question` and `gold_sql` of a record that carries gold SQL, else None."""
+    if not isinstance(record, dict):
+        return None
+    task = _task(record)
+    gold = _text(task.get("gold_sql")) or _text(record.get("gold_sql"))
+    identity = _own_id(record)
+    if gold is None or identity is None:
+        return None
+    asked = _text(task.get("instruction")) or _text(record.get("question"))
+    if not asked:
+        asked = _first_user_turn(record, form)
+    return {"id": identity, "question": asked, "gold_sql": gold} if asked else None
+
+
+def _found(
+    conversion: Conversion, fields: Mapping[str, Any], form: str, *, model: str, fallback_id: str
+) -> ReadRecord:
+    agent = AgentInfo(name=form, model=_text(fields.get("model")) or model)
+    runs: list[LoggedRun] = []
+    refused: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
+    for number, run in enumerate(conversion.runs, start=1):
+        notes.update(run.notes)
+        if number > 1 and not _is_question(run):
+            notes["a later turn of the user without a query or a refusal: left out"] += 1
+        elif run.refusal is not None:
+            refused[run.refusal] += 1
+        elif not run.question:
+            refused["no user message, so no question"] += 1
+        elif run.ending is not None:
+            steps = tuple(run.steps)
+            trajectory = Trajectory(
+                question=AskedQuestion(
+                    id=_id(fields, fallback_id, number), text=run.question.strip()
+                ),
+                agent=agent,
+                steps=steps,
+                outcome=outcome_of(steps, commit_on_error=agent.commit_on_error),
+            )
+            runs.append(LoggedRun(trajectory=trajectory, rule=run.ending.rule))
+    if not conversion.runs:
+        refused["no user message, so no question"] += 1
+    return ReadRecord(runs=tuple(runs), refused=refused, notes=notes, unread=conversion.unread)
+
+
+def _is_question(run: RunReading) -> bool:
+    """Tell whether a later turn of the user asked something, rather than said thanks."""
+    words = run.ending.text if run.ending is not None else ""
+    return run.called or run.refusal is not None or declines(words, question=run.question)
+
+
+def items_of(record: Any) -> list[Any]:
+    """Return the messages, items or text of a record, in their order.
+
+    Raises:
+        InputError: it holds none.
+    """
+    if isinstance(record, str) and record.strip():
+        return [record]
+    if isinstance(record, list):
+        found: Any = record
+    elif isinstance(record, dict):
+        found = next((record[key] for key in MESSAGE_LISTS if key in record), None)
+        if found is None:
+            text = next((one for one in map(record.get, _TEXTS) if isinstance(one, str)), None)
+            found = [text] if text is not None else _exchange(record)
+    else:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(item, dict | str) for item in found):
+        raise InputError("no list of messages")
+    return found
+
+
+def _exchange(record: Mapping[str, Any]) -> list[Any] | None:
+    """Return the items of a request and its response, which stand apart."""
+    given, output = record.get("input"), record.get("output")
+    if isinstance(output, str):
+        return [output]
+    if not isinstance(output, list) and not isinstance(given, list):
+        return None
+    asked = [{"role": "user", "content": given}] if isinstance(given, str) else given or []
+    return [*asked, *(output or [])] if isinstance(asked, list) else None
+
+
+def _first_user_turn(record: Mapping[str, Any], form: str) -> str:
+    try:
+        items = items_of(record)
+        events = FORMS[form_of(items) if form == AUTO else form].events
+    except InputError:
+        return ""
+    turns = (event for item in items for event in events(item) if isinstance(event, UserTurn))
+    return next((turn.text.strip() for turn in turns), "")
+
+
+def _is_one_task(record: Mapping[str, Any]) -> bool:
+    named = ("question", "question_id", "task_id", "task_idx", "gold_sql")
+    return bool(_task(record)) or any(record.get(key) is not None for key in named)
+
+
+def _task(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    info = record.get("info")
+    task = info.get("task") if isinstance(info, dict) else None
+    return task if isinstance(task, dict) else {}
+
+
+def _own_id(record: Mapping[str, Any]) -> str | None:
+    candidates = (
+        record.get("id"),
+        record.get("question_id"),
+        _task(record).get("task_id"),
+        record.get("task_id"),
+        record.get("task_idx"),
+    )
+    return next((found for found in map(name_of, candidates) if found), None)
+
+
+def _id(record: Mapping[str, Any], fallback: str, number: int) -> str:
+    identity = _own_id(record) or fallback
+    if number > 1:
+        identity = f"{identity}.{number}"
+    trial = name_of(record.get("trial"))
+    return f"{identity}#{trial}" if trial else identity
+
+
+def _text(value: Any) -> str | None:
+    return clean(value) if isinstance(value, str) and value.strip() else None
