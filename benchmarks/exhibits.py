@@ -19,11 +19,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from sentinel_sql.decision.policy import SYSTEMS
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.bootstrap import RESAMPLES, Resampling
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 AGENTS = 5
 QUESTIONS = 2_100

@@ -22,12 +22,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sentinel_sql.decision.policy import Policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor import bundle
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.pipeline.scoring import prefix_scores
@@ -165,8 +164,8 @@ _KILOBYTES = sys.platform != "darwin"
 def _exhibits(monitor: Monitor, scores: PrefixScores) -> None:
     evidence = Evidence.gather(
         scores,
-        Thresholds.from_json(monitor.thresholds),
-        calibration=PrefixScores.from_columns(monitor.calibration),
+        monitor.thresholds,
+        calibration=monitor.calibration,
     )
     for exhibit in EXHIBITS.values():
         exhibit(evidence)

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.decision.policy import policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation_store.folder import save
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.views import FORMAT, VIEWS
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 AGENTS = 5
 RUNS = 10_000

@@ -15,12 +15,12 @@ from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.agent_loop import guarded
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.decision.policy import KINDS, REASONS
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.hospital.benchmark import benchmark_questions
 from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
 from sentinel_sql.hospital.folder import HospitalFolder
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.monitor.bundle import load
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.demo import DemoFolder
 from sentinel_sql.pipeline.scoring import prefix_scores

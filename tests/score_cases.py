@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 GRID = (0.0, 0.1, 0.3, 0.5, 0.8, 0.9, 1.0)
 

@@ -77,20 +77,31 @@ def test_equal_seeds_draw_equal_mutants_of_every_room(tool: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "verdict"), [("return", "killed"), ("constant", "survived"), ("comparison", "hung")]
+    ("kind", "wanted", "verdict"),
+    [
+        ("return", "0", "killed"),
+        ("constant", "0", "survived"),
+        ("comparison", "0", "hung"),
+        ("return", "1", "unknown"),
+    ],
 )
 def test_a_mutant_is_killed_by_a_failing_test_and_survives_passing_ones(
-    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, verdict: str
+    tool: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    wanted: str,
+    verdict: str,
 ) -> None:
     package = tmp_path / "src" / tool.PACKAGE
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    source = "def first(n):\n    while n < 0:\n        pass\n    return n or 5\n"
+    source = "def first(n):\n    while n < 0:\n        pass\n    return n or 7\n"
     (package / "sample.py").write_text(source)
     (tmp_path / "test_first.py").write_text(
         f"from {tool.PACKAGE}.sample import first\n"
         "def test_first():\n"
-        "    assert first(0) is not None\n"
+        f"    assert first({wanted}) not in (None, 1)\n"
     )
     mutant = next(
         each

@@ -22,8 +22,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,8 @@ REST: Mapping[str, tuple[str, ...]] = {
 }
 """The tests to ask after these, by room."""
 
+PYTEST = "pytest itself"
+
 SECONDS = 300.0
 """Time that the tests have for one mutant; one that makes them hang is noticed."""
 
@@ -92,7 +96,11 @@ class Mutant:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What became of a mutant: `killed`, `survived` or `hung`, and by what."""
+    """What became of a mutant, and by what.
+
+    `killed` by a test that passes without it, `survived` all tests, `hung` until the time limit,
+    or `unknown`, because a test fails without it, too.
+    """
 
     number: int
     module: str
@@ -272,15 +280,18 @@ def judge(mutant: Mutant, copy: Path, tests: Sequence[Sequence[str]], folder: Pa
     try:
         for group in tests:
             left = SECONDS - (time.monotonic() - began)
-            told = _run([str(folder / each) for each in group], copy, max(left, 1.0))
-            if told is None:
+            failed = _run([str(folder / each) for each in group], copy, max(left, 1.0))
+            if failed is None:
                 verdict, by = "hung", "the time limit"
-            elif told:
-                verdict, by = "killed", told
+            elif failed:
+                verdict, by = "killed", failed
             if verdict != "survived":
                 break
     finally:
         path.write_bytes(source)
+    asked_again = tuple(str(folder / each) for each in group) if by == PYTEST else (by,)
+    if verdict == "killed" and not _passes(asked_again, copy):
+        verdict = "unknown"  # the test fails without the mutant, too
     return Verdict(
         number=-1,
         module=mutant.module,
@@ -316,8 +327,16 @@ def _run(tests: Sequence[str], copy: Path, seconds: float) -> str | None:
         return None
     if ended.returncode == 0:
         return ""
-    failed = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0] if failed else f"pytest ended with code {ended.returncode}"
+    for line in ended.stdout.splitlines():
+        state, _, test = line.partition(" ")
+        if state in ("FAILED", "ERROR"):
+            return test.partition(" - ")[0]
+    return PYTEST
+
+
+@cache
+def _passes(tests: tuple[str, ...], copy: Path) -> bool:
+    return _run(tests, copy, SECONDS) == ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -353,10 +372,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(
                 f"{number:>3} {found.verdict:<8} {found.seconds:>6.1f} s {found.module} {found.by}"
             )
-    survived = [each for each in known if each.verdict == "survived"]
-    for each in survived:
-        print(f"\n{each.number}: {each.kind}\n{each.diff}")
-    print(f"\n{len(known) - len(survived)} of {len(known)} killed, of {len(drawn)} drawn")
+    for each in known:
+        if each.verdict != "killed":
+            print(f"\n{each.number}: {each.verdict}: {each.kind}\n{each.diff}")
+    told = Counter(each.verdict for each in known)
+    print(f"\n{len(drawn)} drawn: {', '.join(f'{n} {verdict}' for verdict, n in told.items())}")
     return 0
 
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from message_forms import FORM_NAMES, Told, Turn
+from sentinel_sql.decision.agent_loop import guarded
 from sentinel_sql.decision.conversation import GuardedConversation
-from sentinel_sql.decision.guard import Guard, guarded
+from sentinel_sql.decision.guard import Guard
 from sentinel_sql.decision.policy import Policy
 from sentinel_sql.decision.verdict import Answer
 from sentinel_sql.trajectory.formats import FORMS

@@ -86,7 +86,9 @@ def test_a_live_run_ends_as_its_replay_says(
     ]
     answers = [drive(guard, run).answer for run in some]
     assert [(a.decision, a.reason, a.t) for a in answers if a is not None] == replayed
-    assert len({reason for _, reason, _ in replayed}) >= 3
+    reasons = {reason for _, reason, _ in replayed}
+    served = monitor.thresholds.serves(stakes)
+    assert len(reasons) >= 3 if served else reasons == {"stakes-too-high"}
 
 
 def test_the_step_at_the_agents_cap_ends_the_run_however_it_looks(monitor: Monitor) -> None:

@@ -267,3 +267,12 @@ def test_a_printed_result_is_compared_with_the_sentence_too(guard: Guard) -> Non
         with guard.session(ASKED) as session:
             answer = session.close(final_sql="SELECT 1", result_text="[(511,)]", text=text)
         assert answer.decision == decision
+
+
+def test_the_rows_and_the_sentence_of_a_native_final_step_come_with_close(guard: Guard) -> None:
+    for text, decision in ((None, "deliver"), ("511.", "deliver"), ("512.", "withhold")):
+        with guard.session(ASKED) as session:
+            assert session.observe_step(make_step(1, action="final_sql")).decision == "deliver"
+            answer = session.close(final_sql="SELECT 1", result=[(511,)], text=text)
+        assert (answer.decision, answer.t) == (decision, 1)
+        assert answer.value == ([(511,)] if decision == "deliver" else None)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from score_cases import prefix_scores, random_scores
 from sentinel_sql.decision.neighbours import NEAREST, nearest_answers, nearest_runs
-from sentinel_sql.decision.prefix_scores import PrefixScores
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 unit = st.floats(0, 1)
 few = st.integers(1, 9)

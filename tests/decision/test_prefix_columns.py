@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from score_cases import prefix_scores, random_scores
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import BundleError
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 
 @given(prefix_scores(min_runs=0))

@@ -18,9 +18,11 @@ from score_cases import (
     score_by_hand,
     stakes_levels,
 )
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds, early_stop, freeze, gate_threshold
+from sentinel_sql.decision.gate import choose_gate
+from sentinel_sql.decision.thresholds import early_stop, freeze
 from sentinel_sql.errors import BundleError, CannotFitError
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 
 
 def minima(scores: PrefixScores) -> list[float]:
@@ -34,7 +36,7 @@ def minima(scores: PrefixScores) -> list[float]:
 @given(prefix_scores(max_runs=900))
 @settings(max_examples=60, deadline=None)
 def test_gate_stops_at_most_half_a_percent_and_no_larger_gate_does(scores: PrefixScores) -> None:
-    gate = gate_threshold(scores)
+    gate = choose_gate(scores, rule="paper")
     lows = minima(scores)
     if not lows:
         assert gate.theta is None
@@ -52,7 +54,7 @@ def test_gate_stops_at_most_half_a_percent_and_no_larger_gate_does(scores: Prefi
 def test_gate_counts_half_a_percent_exactly(answerable: int, allowed: int) -> None:
     scores = random_scores(1, answerable, grid=False)
     scores = replace(scores, answerable=np.ones(answerable, dtype=bool))
-    gate = gate_threshold(scores)
+    gate = choose_gate(scores, rule="paper")
     assert (gate.allowed, gate.stopped) == (allowed, allowed)
 
 

@@ -17,7 +17,6 @@ from score_cases import (
     stakes_levels,
 )
 from sentinel_sql.decision.policy import SYSTEMS
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.ragged_columns import terminal
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.exhibit_record import Evidence
@@ -31,6 +30,7 @@ from sentinel_sql.evaluation.exhibits.step_economics import step_economics
 from sentinel_sql.evaluation.exhibits.system_ladder import ladder
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation.replay import replay
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 
 def evidence(seed: int = 1, runs: int = 200, **changes: np.ndarray) -> Evidence:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from score_cases import prefix_scores, random_scores
 from sentinel_sql.decision.policy import KINDS, Policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.evaluation.sample_runs import MOST, choose_runs
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 POLICIES = (Policy(stakes=1.0, theta=0.1, early=0.2), Policy(stakes=4.0, theta=0.1))
 

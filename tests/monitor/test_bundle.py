@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from run_cases import HEADER, planted_store
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import BundleError
 from sentinel_sql.monitor import bundle
 from sentinel_sql.monitor.session import Monitor
@@ -43,9 +42,7 @@ def test_a_loaded_monitor_assesses_bit_for_bit(monitor: Monitor, saved: Path) ->
 def test_loaded_monitor_has_the_columns_of_the_calibration_pool(
     monitor: Monitor, saved: Path
 ) -> None:
-    kept, loaded = (
-        PrefixScores.from_columns(each.calibration) for each in (monitor, bundle.load(saved))
-    )
+    kept, loaded = monitor.calibration, bundle.load(saved).calibration
     assert loaded.question_ids == kept.question_ids
     assert loaded.templates == kept.templates
     for name, column in vars(kept).items():
@@ -127,9 +124,9 @@ def test_damaged_bundle_is_refused_in_one_line(saved: Path, name: str) -> None:
 
 def test_bundle_of_another_version_is_refused(saved: Path) -> None:
     path = saved / bundle.MANIFEST
-    manifest = json.loads(path.read_text()) | {"format": "sentinel-monitor/2"}
+    manifest = json.loads(path.read_text()) | {"format": "sentinel-monitor/3"}
     path.write_text(json.dumps(manifest))
-    with pytest.raises(BundleError, match="sentinel-monitor/2"):
+    with pytest.raises(BundleError, match="sentinel-monitor/3"):
         bundle.load(saved)
 
 

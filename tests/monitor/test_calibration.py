@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from sentinel_sql.monitor.calibration import fit_map
+from sentinel_sql.monitor.calibration import CalibrationMap, fit_map
 
 scores = st.floats(0.0, 1.0) | st.sampled_from([0.1, 0.3, np.nextafter(0.3, 1), 5e-324])
 cases = st.lists(st.tuples(scores, st.booleans()), min_size=1, max_size=60)
@@ -25,26 +25,70 @@ def test_a_higher_score_never_gets_a_lower_confidence(
     assert np.all((confidences >= 0.0) & (confidences <= 1.0))
 
 
-def test_calibration_map_equals_scikit_learn() -> None:
+@given(cases)
+def test_confidence_of_a_block_follows_the_rule_of_succession(fitted_on: list[tuple[float, bool]]) -> None:
+    raw, targets = map(np.array, zip(*fitted_on, strict=True))
+    confidences = fit_map(raw, targets)(raw)
+    for level in np.unique(confidences):
+        block = targets[np.isclose(confidences, level, rtol=0, atol=1e-12)]
+        assert level == pytest.approx((block.sum() + 1) / (len(block) + 2), abs=1e-9)
+
+
+@given(cases)
+def test_no_confidence_is_certain(fitted_on: list[tuple[float, bool]]) -> None:
+    raw, targets = map(np.array, zip(*fitted_on, strict=True))
+    count = len(raw)
+    confidences = fit_map(raw, targets)(np.linspace(-1, 2, 301))
+    assert confidences.min() >= 1 / (count + 2)
+    assert confidences.max() <= (count + 1) / (count + 2)
+
+
+def test_with_many_cases_the_map_approaches_isotonic_regression() -> None:
     rng = np.random.default_rng(0)
-    raw = rng.random(300)
-    targets = rng.random(300) < raw**2
+    raw = np.repeat(np.linspace(0.05, 0.95, 10), 4000)
+    targets = rng.random(len(raw)) < raw**2
     asked = np.linspace(-0.2, 1.2, 1001)
     reference = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(raw, targets)
-    assert fit_map(raw, targets)(asked) == pytest.approx(reference.predict(asked), abs=1e-12)
+    assert fit_map(raw, targets)(asked) == pytest.approx(reference.predict(asked), abs=1e-3)
 
 
-def test_confidences_average_to_the_share_of_positives() -> None:
-    rng = np.random.default_rng(1)
-    raw = rng.random(200)
-    targets = rng.random(200) < raw
-    assert fit_map(raw, targets)(raw).mean() == pytest.approx(targets.mean())
+def test_single_right_answer_at_the_top_joins_the_block_below() -> None:
+    raw = np.array([0.1] * 10 + [0.8] * 40 + [0.9])
+    targets = np.array([False] * 10 + [True] * 39 + [False] + [True])
+    assert fit_map(raw, targets)(0.9) == pytest.approx(41 / 43)
+
+
+def test_thirteen_of_thirteen_is_not_certain() -> None:
+    raw = np.array([0.2] * 13 + [0.9] * 13)
+    assert fit_map(raw, raw > 0.5)(np.array([0.9, 1.0])) == pytest.approx(14 / 15)
 
 
 @pytest.mark.parametrize("only", [False, True])
 def test_one_class_gives_a_constant_map(only: bool) -> None:
     level = fit_map(np.array([0.2, 0.7]), np.array([only, only]))
-    assert level(np.array([0.0, 0.5, 1.0])).tolist() == [float(only)] * 3
+    assert level(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.75 if only else 0.25] * 3)
+
+
+@pytest.mark.parametrize(
+    ("scores", "confidences", "what"),
+    [
+        ([0.1, 0.2], [0.1], "length"),
+        ([], [], "length"),
+        ([[0.1]], [[0.1]], "length"),
+        ([0.1, np.nan], [0.1, 0.2], "finite"),
+        ([0.1, 0.2], [0.1, np.inf], "finite"),
+        ([0.2, 0.1], [0.1, 0.2], "monotone"),
+        ([0.1, 0.1], [0.1, 0.2], "monotone"),
+        ([0.1, 0.2], [0.2, 0.1], "monotone"),
+        ([0.1, 0.2], [0.2, 1.1], "range"),
+        ([-0.1, 0.2], [0.2, 0.3], "range"),
+    ],
+)
+def test_invalid_map_is_refused(
+    scores: list[float], confidences: list[float], what: str
+) -> None:
+    with pytest.raises(ValueError, match=what):
+        CalibrationMap(scores=np.array(scores, float), confidences=np.array(confidences, float))
 
 
 def test_calibration_map_keeps_nan() -> None:

@@ -77,7 +77,7 @@ def test_live_scores_equal_those_of_the_calibration_pool(monitor: Monitor) -> No
     pool = [run for run in made if pools.pool_of(run.question.id) == "calibration"]
     again = prefix_scores(monitor.estimators, pool, pools=pools, labels=labels)
     for name in ("p_answerable", "p_correct", "raw_correct"):
-        assert getattr(again, name).tolist() == monitor.calibration[name].tolist()
+        assert getattr(again, name).tolist() == getattr(monitor.calibration, name).tolist()
 
 
 def test_only_a_committed_answer_has_a_delivery_confidence(

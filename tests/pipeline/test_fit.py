@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from run_cases import HEADER, planted_store
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import (
     CannotFitError,
     InputError,
@@ -82,8 +80,8 @@ def test_equal_seeds_give_equal_monitors_and_heldout_runs_change_nothing(
     second = fit(without, POOLS, LABELS, HEADER)
     assert monitor.thresholds == second.thresholds
     assert monitor.facts == second.facts
-    for name, column in monitor.calibration.items():
-        np.testing.assert_array_equal(second.calibration[name], column)
+    for name, column in vars(monitor.calibration).items():
+        np.testing.assert_array_equal(getattr(second.calibration, name), column)
 
 
 def test_thresholds_are_those_of_the_kept_calibration_columns(
@@ -91,20 +89,22 @@ def test_thresholds_are_those_of_the_kept_calibration_columns(
 ) -> None:
     from sentinel_sql.decision.thresholds import freeze
 
-    frozen = Thresholds.from_json(monitor.thresholds)
-    assert freeze(PrefixScores.from_columns(monitor.calibration)) == frozen
+    assert freeze(monitor.calibration) == monitor.thresholds
     assert stages == [(number, STAGES) for number in range(1, STAGES + 1)]
 
 
 def test_each_map_is_honest_about_its_own_target_on_the_calibration_pool(monitor: Monitor) -> None:
-    # An isotonic map averages to the share of its target on the cases that it was fitted on.
-    scores = PrefixScores.from_columns(monitor.calibration)
+    # An isotonic map averages to the share of its target on the cases that it was fitted on; the
+    # counts of its blocks draw it towards a half by less than half a case a block.
+    scores = monitor.calibration
     answered = scores.answered
     ends_well = np.repeat(scores.correct, scores.steps + 1)
-    assert scores.p_correct.mean() == pytest.approx(ends_well.mean())
-    assert scores.delivery[answered].mean() == pytest.approx(scores.correct[answered].mean())
+    assert scores.p_correct.mean() == pytest.approx(ends_well.mean(), abs=0.05)
+    assert scores.delivery[answered].mean() == pytest.approx(
+        scores.correct[answered].mean(), abs=0.05
+    )
     epsilon = scores.p_unanswerable[answered].mean()
-    assert epsilon == pytest.approx((~scores.answerable[answered]).mean())
+    assert epsilon == pytest.approx((~scores.answerable[answered]).mean(), abs=0.05)
     assert not scores.answerable[answered].all()
 
 

@@ -12,8 +12,7 @@ import pytest
 
 from report_world import SNEAKY, Known
 from sentinel_sql.decision.policy import KINDS, REASONS, policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.monitor.thresholds import Thresholds
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 WIDTHS = (380, 1600)
@@ -81,7 +80,7 @@ def test_a_run_stops_where_the_policy_stops_it_at_every_stakes(
 ) -> None:
     scores = known.evaluation.evidence.recorded
     thresholds = Thresholds.from_json(known.monitor.thresholds)
-    calibration = PrefixScores.from_columns(known.monitor.calibration)
+    calibration = known.monitor.calibration
     page = open_page(report_folder / "report.html").page
     data = json.loads(page.evaluate("document.getElementById('data').textContent"))
     where = {name: i for i, name in enumerate(scores.question_ids)}

@@ -17,13 +17,13 @@ import pytest
 
 from report_world import SNEAKY, Known
 from score_cases import random_scores
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.exhibits.table import EXHIBITS
 from sentinel_sql.evaluation_store.folder import save
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.tables import write
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.report.page.sections import SECTIONS
 
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")

@@ -20,7 +20,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from run_cases import HEADER, planted_store
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import InputError, StoreError
 from sentinel_sql.evaluation.bootstrap import LEVEL, Resampling
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
@@ -29,6 +28,7 @@ from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation_store import tables
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.pipeline.evaluate import evaluate
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.questions.pools import Pools

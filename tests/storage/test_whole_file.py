@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import re
 import stat
@@ -113,3 +115,66 @@ def test_whether_a_place_can_be_written_is_known_before_the_work(tmp_path: Path)
     assert os.listdir(tmp_path) == ["file"]
     with pytest.raises(FileNotFoundError):
         check_writable(tmp_path / "new", make=False)
+
+
+def test_litter_of_killed_writers_goes_and_drafts_of_living_ones_stay(tmp_path: Path) -> None:
+    for dead in ("f", "g"):
+        (tmp_path / f".{dead}.sentinel-abcd1234").mkdir()
+        (tmp_path / f".{dead}.sentinel-abcd1234" / "mark").write_text("half")
+    (tmp_path / ".f.sentinel-00000000").write_text("half a file")
+    (tmp_path / ".sentinel-zzzzzzzz").mkdir()
+    for dear in (".f.settings", ".f.sentinel-backup-of-mine", ".f.abcd1234"):
+        (tmp_path / dear).write_text("somebody's own")
+    with whole_folder(tmp_path / "f", known_by="mark") as living:
+        with whole_folder(tmp_path / "f", known_by="mark") as draft:
+            (draft / "mark").write_text("first")
+        assert living.is_dir()
+        (living / "mark").write_text("second")
+    assert (tmp_path / "f" / "mark").read_text() == "second"
+    assert sorted(os.listdir(tmp_path)) == [
+        *(".f.abcd1234", ".f.sentinel-backup-of-mine", ".f.settings", ".g.sentinel-abcd1234", "f"),
+    ]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL, errno.ENOTSUP])
+def test_a_file_system_without_an_exchange_gets_the_new_folder_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    class Without:
+        def renameat2(self, *_: object) -> int:
+            ctypes.set_errno(number)
+            return -1
+
+        renamex_np = renameat2
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Without())
+    for text in ("first", "second"):
+        with whole_folder(tmp_path / "f", known_by="mark") as draft:
+            (draft / "mark").write_text(text)
+    assert (tmp_path / "f" / "mark").read_text() == "second"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_an_exchange_that_fails_leaves_the_old_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with whole_folder(tmp_path / "f", known_by="mark") as draft:
+        (draft / "mark").write_text("old")
+
+    class Failing:
+        def renameat2(self, *_: object) -> int:
+            ctypes.set_errno(errno.EIO)
+            return -1
+
+        renamex_np = renameat2
+
+    def save() -> None:
+        with whole_folder(tmp_path / "f", known_by="mark") as draft:
+            (draft / "mark").write_text("new")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ctypes, "CDLL", lambda *_, **__: Failing())
+        with pytest.raises(OSError, match="Input/output"):
+            save()
+    assert (tmp_path / "f" / "mark").read_text() == "old"
+    assert os.listdir(tmp_path) == ["f"]

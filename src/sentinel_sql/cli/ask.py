@@ -96,6 +96,9 @@ def ask(
     ] = False,
     stakes: Annotated[float, typer.Option(min=0.0, help="λ, what a wrong answer costs.")] = 1.0,
     early_stop: Annotated[bool, typer.Option(help="Also stop doomed runs mid-run.")] = False,
+    no_gate: Annotated[
+        bool, typer.Option("--no-gate", help="Leave out the gate, if the monitor has one.")
+    ] = False,
     on_unavailable: Annotated[
         OnUnavailable, typer.Option(help="What to do where the monitor can't judge.")
     ] = OnUnavailable.withhold,
@@ -135,7 +138,9 @@ def ask(
     if recorded:
         if named(context, "database") or named(context, "monitor"):
             raise InputError("--recorded replays runs over the hospital: leave out your own parts")
-        with Recorded.open(_demo(folder), stakes=stakes, early_stop=early_stop) as known:
+        with Recorded.open(
+            _demo(folder), stakes=stakes, early_stop=early_stop, gate=not no_gate
+        ) as known:
             _say_rules(known.guard, console)
             document = known.replay(question or known.first(), console=console)
         emit(document, as_json=as_json, tables=list)
@@ -180,6 +185,7 @@ def ask(
             place,
             console=console,
             stakes=stakes,
+            gate=not no_gate,
             early_stop=early_stop,
             on_unavailable=on_unavailable,
         )
@@ -252,6 +258,7 @@ def _asked(
     *,
     console: Console | None,
     stakes: float,
+    gate: bool,
     early_stop: bool,
     on_unavailable: OnUnavailable,
 ) -> dict[str, Any]:
@@ -267,6 +274,7 @@ def _asked(
     guard = Guard.load(
         place.monitor,
         stakes=stakes,
+        gate=gate,
         early_stop=early_stop,
         on_unavailable=on_unavailable.value,
         agent=agent.info,
@@ -316,6 +324,8 @@ def _say_rules(guard: Guard, console: Console | None) -> None:
 
     from sentinel_sql.report.terminal.gauges import rules
 
+    if guard.stakes_message is not None:
+        say(f"sentinel: {guard.stakes_message}")
     if console is not None:
         console.print(Text(rules(guard.policy, early_stop=guard.early_stop), style="dim"))
 

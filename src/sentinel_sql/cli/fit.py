@@ -29,6 +29,13 @@ class Serve(StrEnum):
     int8 = "onnx-int8"
 
 
+class GateChoice(StrEnum):
+    """How the gate's threshold is chosen."""
+
+    bounded = "bounded"
+    paper = "paper"
+
+
 def fit(
     store: Store,
     pools: PoolsFile,
@@ -67,6 +74,15 @@ def fit(
         int | None,
         typer.Option(min=16, help="Heads encoder and embedding: newest tokens read.  [4096]"),
     ] = None,
+    gate: Annotated[
+        GateChoice,
+        typer.Option(help="bounded: where enough templates carry it; paper: by the paper's rule."),
+    ] = GateChoice.bounded,
+    no_gate: Annotated[bool, typer.Option("--no-gate", help="Set no gate at all.")] = False,
+    gate_tolerance: Annotated[
+        float,
+        typer.Option(help="Largest share of answerable templates that a bounded gate may stop."),
+    ] = 0.05,
     seed: Annotated[int, typer.Option(help="Seeds folds and heads.")] = 42,
     as_json: AsJson = False,
 ) -> None:
@@ -101,6 +117,8 @@ def fit(
             if hasattr(kind, "on_progress")
             else kind,
             seed=seed,
+            gate=False if no_gate else "paper" if gate is GateChoice.paper else True,
+            gate_tolerance=gate_tolerance,
             on_progress=advance,
         )
     save(made, out)
@@ -110,7 +128,7 @@ def fit(
         "head": made.estimators.head.name,
         "delivery": made.estimators.delivery.name,
         "needs_telemetry": sorted(made.estimators.delivery.telemetry),
-        "thresholds": dict(made.thresholds),
+        "thresholds": made.thresholds.to_json(),
         "facts": dict(made.facts),
     }
     emit(document, as_json=as_json, tables=lambda: _screen(made, out))
@@ -125,9 +143,8 @@ def _screen(made: Monitor, out: Path) -> Iterator[RenderableType]:
 
 
 def _told(made: Monitor, out: Path) -> Mapping[str, object]:
-    from sentinel_sql.decision.thresholds import Thresholds
 
-    frozen = Thresholds.from_json(made.thresholds)
+    frozen, served = made.thresholds, made.thresholds.served
     estimators = made.estimators
     return {
         "bundle": out,
@@ -151,6 +168,7 @@ def _told(made: Monitor, out: Path) -> Mapping[str, object]:
         ),
         "gate θ": "none" if frozen.gate.theta is None else f"{frozen.gate.theta:.4g}",
         "": frozen.gate.why,
+        "serves stakes up to": None if served is None else f"λ = {served.limit:.3g}: {served.why}",
         "early stop s": {
             f"λ={stop.stakes:g}": "never" if stop.threshold is None else stop.threshold
             for stop in frozen.early_stops

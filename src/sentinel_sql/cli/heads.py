@@ -144,6 +144,8 @@ def _chosen(names: str, encoder: str | None) -> Mapping[str, Head[Any]]:
             f"there is no head called {', '.join(unknown) or names!r}: choose from "
             f"{', '.join(HEADS)}"
         )
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"--heads {names} names a head twice: name each head once")
     chosen: dict[str, Head[Any]] = {}
     for name in wanted:
         head: Any = HEADS[name]

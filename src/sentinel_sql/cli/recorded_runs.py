@@ -38,7 +38,9 @@ class Recorded:
 
     @classmethod
     @contextmanager
-    def open(cls, made: DemoFolder, *, stakes: float, early_stop: bool) -> Iterator[Self]:
+    def open(
+        cls, made: DemoFolder, *, stakes: float, early_stop: bool, gate: bool = True
+    ) -> Iterator[Self]:
         """Read a demo's folder.
 
         Raises:
@@ -49,6 +51,7 @@ class Recorded:
                 guard=Guard.load(
                     made.monitor,
                     stakes=stakes,
+                    gate=gate,
                     early_stop=early_stop,
                     schema=database.schema,
                     clock=database.clock,

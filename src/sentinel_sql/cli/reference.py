@@ -14,10 +14,8 @@ VERBS = (
     *(("demo",), ("ask",), ("hospital",)),
     *(("questions", "check"), ("questions", "pools")),
     *(("audit", "export"), ("audit", "score"), ("audit", "disagreement"), ("audit", "leakage")),
-    *(
-        (name,)
-        for name in ("collect", "import", "probe", "label", "fit", "evaluate", "report", "show")
-    ),
+    *((name,) for name in ("collect", "import", "probe", "label", "fit", "evaluate")),
+    *((name,) for name in ("report", "show", "migrate")),
     *(("heads", "compare"), ("heads", "screen"), ("rivals", "collect")),
     *((name,) for name in ("doctor", "bench")),
 )

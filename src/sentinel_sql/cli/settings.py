@@ -56,6 +56,12 @@ PARTS: Final[Mapping[str, Mapping[str, Kind]]] = MappingProxyType(
             "timeout": "number",
             "retries": "whole",
         },
+        "limits": {
+            "seconds": "number",
+            "result-rows": "whole",
+            "result-mb": "whole",
+            "memory-mb": "whole",
+        },
     }
 )
 """The tables of `sentinel.toml`, the unnamed one first, and what each of their keys holds."""
@@ -74,6 +80,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "*": {name.replace("-", "_"): name for name in PARTS[""] if name not in {"seed", "mode"}}
         | {key.replace("-", "_"): f"endpoint.{key}" for key in PARTS["endpoint"]}
         | {key.replace("-", "_"): f"prompt.{key}" for key in PARTS["prompt"] if key != "name"}
+        | {key.replace("-", "_"): f"limits.{key}" for key in PARTS["limits"]}
         | {"prompt": "prompt.name"},
         "label": {"out": "labels", "mode": "mode", "rows": ""}
         | {key.replace("-", "_"): f"judge.{key}" for key in PARTS["judge"]},

@@ -119,17 +119,15 @@ def _asked(row: Mapping[str, Any]) -> Text:
 
 def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:
     from sentinel_sql.decision.policy import policy
-    from sentinel_sql.decision.prefix_scores import PrefixScores
-    from sentinel_sql.decision.thresholds import Thresholds
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.trajectory.store import read_trajectories
 
     bundle = load(monitor)
     rules = policy(
         "early-stop" if wanted.early_stop else "full",
-        thresholds=Thresholds.from_json(bundle.thresholds),
+        thresholds=bundle.thresholds,
         stakes=wanted.stakes,
-        calibration=PrefixScores.from_columns(bundle.calibration),
+        calibration=bundle.calibration,
     )
     trajectory = _find(read_trajectories(store), question_id, store)
     states = list(_states(trajectory, bundle, rules))
@@ -153,7 +151,7 @@ def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None
             stop = next(state.t for state in states if state.decision != "continue")
             document["why"] = {"t": stop} | reasons(seen["states"][stop])
         if wanted.html:
-            _write_page(wanted.html, seen, bundle, wanted)
+            _write_page(wanted.html, seen, bundle, wanted, agent=trajectory.agent.fingerprint)
             document["page"] = str(wanted.html)
     emit(document, as_json=wanted.as_json, tables=lambda: _screen(document, states, rules, wanted))
 
@@ -166,12 +164,14 @@ def _seen(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[
     return view(trajectory, bundle, label=known)
 
 
-def _write_page(file: Path, seen: Mapping[str, Any], bundle: Monitor, wanted: _Wanted) -> None:
+def _write_page(
+    file: Path, seen: Mapping[str, Any], bundle: Monitor, wanted: _Wanted, *, agent: str
+) -> None:
     from sentinel_sql.errors import InputError
     from sentinel_sql.report.page.run_page import run_page
     from sentinel_sql.storage.whole_file import write_whole
 
-    page = run_page(seen, bundle, stakes=wanted.stakes, early_stop=wanted.early_stop)
+    page = run_page(seen, bundle, stakes=wanted.stakes, early_stop=wanted.early_stop, agent=agent)
     try:
         write_whole(file, page)
     except OSError as error:

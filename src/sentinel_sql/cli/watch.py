@@ -55,9 +55,10 @@ def answer_json(answer: Answer) -> Mapping[str, Any]:
 
 def rules_json(guard: Guard) -> Mapping[str, Any]:
     """Return the rules in force, JSON-ready; `early_stop` is s_λ, None where it never acts."""
-    rules = guard.policy
+    rules, served = guard.policy, guard.monitor.thresholds.served
     return {
         "stakes": rules.stakes,
+        "stakes_served": None if served is None else served.limit,
         "theta": rules.theta,
         "early_stop": rules.early,
         "bar": rules.delivery_bar(None),

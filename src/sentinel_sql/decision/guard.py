@@ -32,9 +32,7 @@ from sentinel_sql.decision.guard_arguments import (
     require_schema,
 )
 from sentinel_sql.decision.policy import Policy, policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.decision.session import GuardSession
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.decision.verdict import Answer, Misfit, OnUnavailable
 from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
@@ -51,7 +49,7 @@ class Guard:
     Attributes:
         monitor: frozen.
         policy: thresholds and delivery bar at the chosen stakes.
-        early_stop, exact_bar: by which rules a session at other stakes gets its policy.
+        gate, early_stop, exact_bar: by which rules a session at other stakes gets its policy.
         on_unavailable: what to do with answers that can't be judged: `withhold` them and stop
             at once, or `deliver` them unjudged.
         misfit: why the monitor can't judge these runs at all, or None.
@@ -60,6 +58,7 @@ class Guard:
 
     monitor: Monitor
     policy: Policy
+    gate: bool = True
     early_stop: bool = False
     exact_bar: bool = False
     on_unavailable: OnUnavailable = "withhold"
@@ -72,6 +71,7 @@ class Guard:
         bundle: str | PathLike[str],
         *,
         stakes: float,
+        gate: bool = True,
         early_stop: bool = False,
         exact_bar: bool = False,
         on_unavailable: OnUnavailable = "withhold",
@@ -89,6 +89,7 @@ class Guard:
         return cls.over(
             load(bundle),
             stakes=stakes,
+            gate=gate,
             early_stop=early_stop,
             exact_bar=exact_bar,
             on_unavailable=on_unavailable,
@@ -104,6 +105,7 @@ class Guard:
         monitor: Monitor,
         *,
         stakes: float,
+        gate: bool = True,
         early_stop: bool = False,
         exact_bar: bool = False,
         on_unavailable: OnUnavailable = "withhold",
@@ -117,6 +119,8 @@ class Guard:
         Args:
             monitor: frozen.
             stakes: λ ≥ 0, what a wrong answer costs; any, also one that wasn't frozen at fitting.
+                Above what the monitor serves nothing is delivered, and `stakes_message` says why.
+            gate: False leaves the monitor's gate out, if it has one.
             early_stop: also stop runs mid-run that will hardly end well.
             exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
             on_unavailable: see the class.
@@ -128,7 +132,6 @@ class Guard:
             check_text: see the class.
 
         Raises:
-            BundleError: the monitor's thresholds or calibration columns are damaged.
             InputError: stakes that make no sense, or an argument of a wrong type.
         """
         require_agent(agent, monitor.agent)
@@ -137,12 +140,27 @@ class Guard:
         require_on_unavailable(on_unavailable)
         return cls(
             monitor=monitor,
-            policy=_policy(monitor, stakes=stakes, early_stop=early_stop, exact_bar=exact_bar),
+            policy=_policy(
+                monitor, stakes=stakes, gate=gate, early_stop=early_stop, exact_bar=exact_bar
+            ),
+            gate=gate,
             early_stop=early_stop,
             exact_bar=exact_bar,
             on_unavailable=on_unavailable,
             misfit=_misfit(monitor, agent=agent, schema=schema, clock=clock),
             check_text=check_text,
+        )
+
+    @property
+    def stakes_message(self) -> str | None:
+        """Say why this guard delivers nothing at its stakes; None where the monitor serves them."""
+        served = self.monitor.thresholds.served
+        if self.policy.served or served is None:
+            return None
+        return (
+            f"this monitor can serve stakes up to λ = {served.limit:.3g}, and these are "
+            f"{self.policy.stakes:g}: nothing is delivered; lower the stakes, or fit on more "
+            "labelled runs"
         )
 
     def session(
@@ -167,7 +185,11 @@ class Guard:
         rules = self.policy
         if stakes is not None and stakes != rules.stakes:
             rules = _policy(
-                self.monitor, stakes=stakes, early_stop=self.early_stop, exact_bar=self.exact_bar
+                self.monitor,
+                stakes=stakes,
+                gate=self.gate,
+                early_stop=self.early_stop,
+                exact_bar=self.exact_bar,
             )
         if isinstance(question, str):
             question = AskedQuestion(id="live", text=whole_characters(question), clock=clock)
@@ -228,13 +250,15 @@ class Guard:
         return run_agent(agent, self.session(question, stakes=stakes, clock=clock))
 
 
-def _policy(monitor: Monitor, *, stakes: float, early_stop: bool, exact_bar: bool) -> Policy:
+def _policy(
+    monitor: Monitor, *, stakes: float, gate: bool, early_stop: bool, exact_bar: bool
+) -> Policy:
     return policy(
         "early-stop" if early_stop else "full",
-        thresholds=Thresholds.from_json(monitor.thresholds),
+        thresholds=monitor.thresholds if gate else monitor.thresholds.without_gate(),
         stakes=stakes,
         exact=exact_bar,
-        calibration=PrefixScores.from_columns(monitor.calibration) if early_stop else None,
+        calibration=monitor.calibration if early_stop else None,
     )
 
 

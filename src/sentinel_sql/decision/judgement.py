@@ -143,7 +143,7 @@ class Judgement:
 
     def _undecided(self, ending: Ending | None, why: Unavailable) -> tuple[Kind, GuardReason]:
         """Decide without a monitor."""
-        if self._on_unavailable == "withhold":
+        if self._on_unavailable == "withhold" or not self._policy.served:
             return ("withhold" if ending else "exit" if self.steps else "refuse"), why
         if ending is None:
             return "continue", why

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, PrefixScores
 from sentinel_sql.decision.ragged_columns import run_of, times
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, PrefixScores
 
 NEAREST = 20
 """Ours: enough for a share in steps of 5 %, few enough to be near on a small pool."""

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats
 from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 STAKES_OF_RECORD: tuple[float, ...] = (1.0, 4.0, 9.0)
 """Low, medium and high stakes (paper section 3.1)."""

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentinel_sql.decision.payoff import chow_bar, exact_bar
-from sentinel_sql.decision.prefix_scores import Bools, Ints, PrefixScores
 from sentinel_sql.decision.ragged_columns import clears_bar, early_times, gate_times
-from sentinel_sql.decision.thresholds import Thresholds, early_stop
+from sentinel_sql.decision.thresholds import early_stop
+from sentinel_sql.monitor.prefix_scores import Bools, Ints, PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 
 Kind = Literal["continue", "refuse", "exit", "withhold", "deliver"]
 """`refuse` at t = 0, `exit` mid-run, `withhold` at the end; all three give ⊥."""
@@ -31,8 +32,10 @@ Reason = Literal[
     "no-bar",
     "agent-abstained",
     "step-cap",
+    "stakes-too-high",
 ]
-"""Why; `no-bar` where the system has no delivery bar, `undecided` while the run goes on."""
+"""Why; `no-bar` where the system has no delivery bar, `undecided` while the run goes on,
+`stakes-too-high` where the monitor's calibration counts carry no delivery at these stakes."""
 
 Ending = Literal["answer", "abstention", "cap"]
 """How a run ends on its own; None stands for a run that is still going."""
@@ -111,12 +114,14 @@ class Policy:
         theta: gate: stop as soon as p_answerable(t) < θ, at every t = 0 … T.
         early: early stop: stop as soon as p_correct(t) < s_λ, mid-run only, 1 ≤ t < T.
         bar: deliver iff confidence ≥ λ/(1+λ) (`chow`) or ≥ (λ+ε)/(1+λ) (`exact`).
+        served: False where the monitor can't serve these stakes: every run is stopped at once.
     """
 
     stakes: float
     theta: float | None = None
     early: float | None = None
     bar: Literal["chow", "exact"] | None = "chow"
+    served: bool = True
 
     def decide(self, assessed: Assessed, ending: Ending | None) -> Decision:
         """Judge the state that a run is in now.
@@ -128,6 +133,9 @@ class Policy:
         Raises:
             ValueError: an answer without a delivery confidence.
         """
+        if not self.served:
+            stop: Kind = "refuse" if assessed.t == 0 else "withhold" if ending else "exit"
+            return Decision(kind=stop, reason="stakes-too-high")
         if self.theta is not None and assessed.p_answerable < self.theta:
             kind: Kind = "refuse" if assessed.t == 0 else "withhold" if ending else "exit"
             return Decision(kind=kind, reason="unanswerable")
@@ -163,6 +171,8 @@ class Policy:
 
     def replay(self, scores: PrefixScores) -> Verdicts:
         """Judge recorded runs; the same as stepping each through `decide`, without a loop."""
+        if not self.served:
+            return _all_refused(len(scores))
         steps = scores.steps
         gated = gate_times(scores, self.theta)
         early = early_times(scores, self.early)
@@ -199,6 +209,15 @@ class Policy:
         )
 
 
+def _all_refused(runs: int) -> Verdicts:
+    return Verdicts(
+        kinds=np.full(runs, KINDS.index("refuse"), np.int8),
+        reasons=np.full(runs, REASONS.index("stakes-too-high"), np.int8),
+        t=np.zeros(runs, np.int64),
+        delivered=np.zeros(runs, np.bool_),
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class System:
     """A named combination of checks; the thresholds come with the stakes."""
@@ -233,7 +252,8 @@ def policy(
     Args:
         system: a name in `SYSTEMS`.
         thresholds: frozen on the calibration pool.
-        stakes: λ ≥ 0.
+        stakes: λ ≥ 0. Above those that the monitor serves, a system with a delivery bar refuses
+            everything.
         exact: deliver at the exact bar instead of Chow's.
         calibration: the calibration pool's columns; needed only where the system stops early
             and no s_λ was frozen for these stakes, which is then computed from them.
@@ -244,6 +264,8 @@ def policy(
     """
     parts = SYSTEMS[system]
     chow_bar(stakes)
+    if parts.bar and not thresholds.serves(stakes):
+        return Policy(stakes=stakes, served=False)
     if parts.nothing:
         # Every p_answerable is below infinity: a gate that nothing passes.
         return Policy(stakes=stakes, theta=math.inf)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sentinel_sql.decision.payoff import chow_bar, exact_bar
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints, PrefixScores
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints, PrefixScores
 
 
 def times(scores: PrefixScores) -> Ints:

@@ -177,7 +177,8 @@ class GuardSession:
     ) -> Answer:
         """End the run, and judge the answer if it has one.
 
-        After a verdict that stops, the arguments change nothing. Without arguments the run
+        After a verdict that stops, the arguments change no decision, but the sentence may still
+        withhold an answer that a native final step brought. Without arguments the run
         ended without a commitment: `no-answer` before the agent's step cap, `step-cap` where it
         has none that is known. A record has one outcome for both, `cap`. Closing again returns
         the same answer.
@@ -240,15 +241,20 @@ class GuardSession:
             if self._answer is not None:
                 return self._answer
             seen, claims = None, None
-            if not self.verdict.stops:
-                if live is None:
+            stopped = self.verdict.stops
+            if live is None:
+                if not stopped:
                     self._judgement.end()
-                else:
-                    seen = live.read()
-                    claims = Claims.read(live.text) if live.text is not None else None
-                    step, notes = live.to_step(self._judgement.steps + 1, seen.observation)
+            elif not stopped or self.verdict.decision == "deliver":
+                # A native final step is judged already; its rows and sentence come with `close`.
+                seen = live.read()
+                claims = Claims.read(live.text) if live.text is not None else None
+                notes = seen.notes
+                if not stopped:
+                    step, untaken = live.to_step(self._judgement.steps + 1, seen.observation)
                     self._judgement.advance(step, over=True)
-                    self.notes += (*seen.notes, *notes)
+                    notes += untaken
+                self.notes += notes
             self._answer = self._answered(seen, claims)
             return self._answer
 

@@ -1,25 +1,23 @@
-"""The two thresholds that data must choose: gate θ and early stop s_λ, frozen on one pool.
+"""What data must choose: gate θ, early stop s_λ and the stakes served, frozen on one pool.
 
-Guarantee of θ: of the n answerable questions of the calibration pool at most ⌊0.005 n⌋ ever
-fall below it. Guarantee of s_λ: no other threshold gives the whole system a higher RS(λ) on
-the calibration pool, and none with the same RS(λ) saves more steps.
+Guarantee of s_λ: no other threshold gives the whole system a higher RS(λ) on the calibration
+pool, and none with the same RS(λ) saves more steps. That of θ stands in `gate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Sequence
 
 import numpy as np
 
+from sentinel_sql.decision.exact_bound import lower_bound
+from sentinel_sql.decision.gate import TOLERANCE, choose_gate
 from sentinel_sql.decision.payoff import (
     STAKES_OF_RECORD,
     rational,
     reliability_score,
     right_and_wrong,
 )
-from sentinel_sql.decision.prefix_scores import Ints, PrefixScores
 from sentinel_sql.decision.ragged_columns import (
     clears_bar,
     gate_times,
@@ -27,144 +25,59 @@ from sentinel_sql.decision.ragged_columns import (
     run_of,
     times,
 )
-from sentinel_sql.errors import BundleError, CannotFitError
-
-TOLERANCE_PER_MILLE = 5
-"""Answerable questions that the gate may stop: 0.5 % (paper section 3.4)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gate:
-    """The exit gate: a run stops as soon as p_answerable(t) < `theta`.
-
-    Attributes:
-        theta: in [0, 1], or None: no gate, because no answerable question could set one.
-        answerable: n, the answerable calibration questions behind it.
-        allowed: k = ⌊0.005 n⌋, how many of them may be stopped.
-        stopped: how many of them are stopped; below k where several tie at the threshold.
-    """
-
-    theta: float | None
-    answerable: int
-    allowed: int
-    stopped: int
-
-    @property
-    def why(self) -> str:
-        """One sentence on what the gate guarantees, or why there is none."""
-        if self.theta is None:
-            return "no gate: the calibration pool has no answerable question to set it by"
-        return (
-            f"stops {self.stopped} of {self.answerable} answerable calibration questions, "
-            f"where {self.allowed} may be"
-        )
+from sentinel_sql.errors import CannotFitError
+from sentinel_sql.monitor.prefix_scores import Ints, PrefixScores
+from sentinel_sql.monitor.thresholds import EarlyStop, GateRule, ServedStakes, Thresholds
 
 
-@dataclass(frozen=True, kw_only=True)
-class EarlyStop:
-    """The early stop at stakes λ: a run stops mid-run as soon as p_correct(t) < `threshold`.
-
-    Attributes:
-        stakes: λ.
-        exact_bar: the bar at delivery is the exact one instead of Chow's.
-        threshold: s_λ, or None: never stop, because no stop keeps RS(λ) and saves a step.
-        rs: RS(λ) of gate, early stop and delivery bar together on the calibration pool.
-        rs_without: the same without the early stop; never above `rs`.
-        steps_saved: steps of the calibration pool that gate and early stop leave unrun.
-    """
-
-    stakes: float
-    exact_bar: bool
-    threshold: float | None
-    rs: float
-    rs_without: float
-    steps_saved: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    """Everything that is frozen on the calibration pool beside the calibration maps."""
-
-    gate: Gate
-    early_stops: tuple[EarlyStop, ...]
-
-    def early_stop(self, stakes: float, *, exact_bar: bool = False) -> EarlyStop | None:
-        """Return the frozen early stop for these stakes and this bar, or None if none was."""
-        for stop in self.early_stops:
-            if stop.stakes == stakes and stop.exact_bar == exact_bar:
-                return stop
-        return None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON-ready data; `from_json` reads it back unchanged."""
-        return {
-            "gate": vars(self.gate).copy(),
-            "early_stops": [vars(stop).copy() for stop in self.early_stops],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what `to_json` wrote.
-
-        Raises:
-            BundleError: the data aren't thresholds.
-        """
-        try:
-            return cls(
-                gate=Gate(**data["gate"]),
-                early_stops=tuple(EarlyStop(**stop) for stop in data["early_stops"]),
-            )
-        except (KeyError, TypeError) as error:
-            raise BundleError(
-                "the bundle's thresholds can't be read: fit the monitor again with `sentinel fit`"
-            ) from error
-
-
-def freeze(scores: PrefixScores, *, stakes: Sequence[float] = STAKES_OF_RECORD) -> Thresholds:
-    """Choose θ, and s_λ for every stakes λ and both delivery bars, on the calibration pool.
+def freeze(
+    scores: PrefixScores,
+    *,
+    stakes: Sequence[float] = STAKES_OF_RECORD,
+    gate: GateRule = "bounded",
+    tolerance: float = TOLERANCE,
+) -> Thresholds:
+    """Choose θ, s_λ for every stakes λ and both delivery bars, and the stakes that are served.
 
     Args:
         scores: the calibration pool's columns.
         stakes: the λ to freeze an early stop for.
+        gate: how θ is chosen.
+        tolerance: of a bounded gate.
 
     Raises:
         CannotFitError: the pool is empty.
     """
     if len(scores) == 0:
         raise CannotFitError("the calibration pool holds no run: collect it, then fit again")
-    gate = gate_threshold(scores)
+    chosen = choose_gate(scores, rule=gate, tolerance=tolerance)
     return Thresholds(
-        gate=gate,
+        gate=chosen,
         early_stops=tuple(
-            early_stop(scores, theta=gate.theta, stakes=level, exact_bar=exact)
+            early_stop(scores, theta=chosen.theta, stakes=level, exact_bar=exact)
             for exact in (False, True)
             for level in stakes
         ),
+        served=served_stakes(scores),
     )
 
 
-def gate_threshold(scores: PrefixScores) -> Gate:
-    """Choose the largest θ that stops at most 0.5 % of answerable questions (paper 3.4).
-
-    With n answerable questions and k = ⌊0.005 n⌋ it is the (k+1)-th smallest of the runs'
-    minima of p_answerable over t = 0 … T. Below is strictly below, so ties stop fewer than k.
+def served_stakes(scores: PrefixScores) -> ServedStakes:
+    """Return up to which λ the answers of the highest confidence carry a delivery.
 
     Args:
-        scores: the calibration pool's columns.
+        scores: the calibration pool's columns. All answers of the highest block of the delivery
+            map have the very same confidence, and no other answer has it.
     """
-    if len(scores) == 0:
-        return Gate(theta=None, answerable=0, allowed=0, stopped=0)
-    minima = np.minimum.reduceat(scores.p_answerable, scores.offsets[:-1])[scores.answerable]
-    allowed = len(minima) * TOLERANCE_PER_MILLE // 1000
-    if len(minima) == 0:
-        return Gate(theta=None, answerable=0, allowed=0, stopped=0)
-    theta = float(np.partition(minima, allowed)[allowed])
-    return Gate(
-        theta=theta,
-        answerable=len(minima),
-        allowed=allowed,
-        stopped=int(np.count_nonzero(minima < theta)),
-    )
+    answered = np.flatnonzero(scores.answered)
+    highest = scores.delivery[answered].max(initial=-1.0)
+    block = answered[scores.delivery[answered] == highest]
+    names, of = np.unique(np.array(scores.templates)[block], return_inverse=True)
+    wrong = np.bincount(of, weights=~scores.correct[block], minlength=len(names))
+    right = int(np.count_nonzero(wrong == 0))
+    bound = lower_bound(right, len(names))
+    limit = bound / (1.0 - bound)
+    return ServedStakes(templates=len(names), right=right, bound=bound, limit=limit)
 
 
 def early_stop(

@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
 RESAMPLES = 2_000
 """Number of resamples (paper appendix F)."""

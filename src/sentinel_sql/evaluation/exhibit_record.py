@@ -10,14 +10,14 @@ import numpy as np
 
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD
 from sentinel_sql.decision.policy import SYSTEMS
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints, PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.bootstrap import RESAMPLES, SEED, Resampling, Reweighting
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.question_only_monitor import question_alone
 from sentinel_sql.evaluation.replay import Replay, replay
 from sentinel_sql.evaluation.run_facts import RunFacts
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints, PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 
 Row = TypeVar("Row")
 
@@ -101,7 +101,9 @@ class Evidence:
                     "reading the question alone needs the calibration pool's columns: name the "
                     "monitor that they are in"
                 )
-            scores, frozen_on, thresholds = question_alone(scores, calibration, stakes=stakes)
+            scores, frozen_on, thresholds = question_alone(
+                scores, calibration, stakes=stakes, gate=thresholds.gate
+            )
         if options.strict:
             scores = with_strict_labels(scores, facts)
         resampling = Resampling.over(

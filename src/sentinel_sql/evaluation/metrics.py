@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
 BINS = 10
 """Equal-width bins of the calibration error (paper appendix D)."""

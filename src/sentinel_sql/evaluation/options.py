@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from sentinel_sql.decision.prefix_scores import Floats
 from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.prefix_scores import Floats
 
 HIGHEST_PRICE = 1e12
 """Highest price of a million tokens in any currency; ours: no sum of such prices overflows."""

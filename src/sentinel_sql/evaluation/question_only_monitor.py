@@ -12,14 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Floats, PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds, freeze
+from sentinel_sql.decision.gate import TOLERANCE
+from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.errors import CannotFitError
 from sentinel_sql.monitor.calibration import CalibrationMap, fit_map
+from sentinel_sql.monitor.prefix_scores import Floats, PrefixScores
+from sentinel_sql.monitor.thresholds import Gate, Thresholds
 
 
 def question_alone(
-    scores: PrefixScores, calibration: PrefixScores, *, stakes: Sequence[float]
+    scores: PrefixScores, calibration: PrefixScores, *, stakes: Sequence[float], gate: Gate
 ) -> tuple[PrefixScores, PrefixScores, Thresholds]:
     """Return the pool's columns, the calibration pool's columns and thresholds, all at t = 0.
 
@@ -27,6 +29,7 @@ def question_alone(
         scores: the pool's columns.
         calibration: the calibration pool's columns.
         stakes: the λ to freeze an early stop for.
+        gate: the monitor's own, whose rule the rival's gate follows.
 
     Raises:
         CannotFitError: the calibration pool holds no answer.
@@ -44,7 +47,9 @@ def question_alone(
         fit_map(unanswerable[answered], ~calibration.answerable[answered]),
     )
     blind = _read(calibration, *maps)
-    return _read(scores, *maps), blind, freeze(blind, stakes=stakes)
+    tolerance = gate.tolerance or TOLERANCE
+    frozen = freeze(blind, stakes=stakes, gate=gate.rule, tolerance=tolerance)
+    return _read(scores, *maps), blind, frozen
 
 
 def _read(

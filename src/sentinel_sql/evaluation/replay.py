@@ -8,9 +8,9 @@ import numpy as np
 
 from sentinel_sql.decision.payoff import payoffs, reliability_score, right_and_wrong
 from sentinel_sql.decision.policy import KINDS, Policy, policy
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints, PrefixScores
 from sentinel_sql.decision.ragged_columns import run_of, times
-from sentinel_sql.decision.thresholds import Thresholds
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints, PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, PrefixScores
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, PrefixScores
 
 
 @dataclass(frozen=True, kw_only=True)

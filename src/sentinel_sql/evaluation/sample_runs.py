@@ -8,7 +8,7 @@ from itertools import zip_longest
 import numpy as np
 
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
-from sentinel_sql.decision.prefix_scores import Floats, PrefixScores
+from sentinel_sql.monitor.prefix_scores import Floats, PrefixScores
 
 MOST = 200
 """Runs that a report shows (ours: as many as a person can read)."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from sentinel_sql.monitor.thresholds import Gate, ServedStakes
 from sentinel_sql.trajectory.record import Record
 
 FORMAT = "sentinel-evaluation/1"
@@ -24,12 +25,9 @@ class _Counts(Record):
     correct: Count
 
 
-class _Gate(Record):
-    theta: float | None
-
-
 class _Thresholds(Record):
-    gate: _Gate
+    gate: Gate
+    served: ServedStakes | None = None
 
 
 class _Facts(Record):

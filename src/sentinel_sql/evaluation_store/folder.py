@@ -21,8 +21,6 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.options import Options
@@ -34,6 +32,8 @@ from sentinel_sql.evaluation_store.sources import SOURCES, Source
 from sentinel_sql.evaluation_store.tables import Table
 from sentinel_sql.evaluation_store.typed_rows import typed_rows
 from sentinel_sql.evaluation_store.views import VIEWS, views_text
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.storage.checksums import sealed
 from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.storage.whole_file import (

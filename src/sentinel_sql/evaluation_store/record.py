@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.decision.policy import Policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation_store.document import FORMAT
 from sentinel_sql.evaluation_store.folder import save
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.questions.pools import PoolName
 
 

@@ -100,6 +100,10 @@ class VerdictLog:
             raise LabelsError(str(error)) from error
         self._known[_key(verdict)] = verdict
 
+    def add_checksums(self) -> int:
+        """Give each line of an older version its checksum; see `AppendLog.add_checksums`."""
+        return self._log.add_checksums()
+
     def __enter__(self) -> Self:
         return self
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sentinel_sql.errors import BundleError, InputError, MissingExtraError
 from sentinel_sql.monitor.calibration import CalibrationMap
@@ -30,12 +31,14 @@ from sentinel_sql.monitor.heads.embedding import EmbeddingHead
 from sentinel_sql.monitor.heads.encoder import EncoderHead
 from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.heads.ngram_head import NgramHead
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Estimators, Monitor
+from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.storage.whole_file import OccupiedError, check_replaceable, whole_folder
 
-FORMAT = "sentinel-monitor/1"
+FORMAT = "sentinel-monitor/2"
 MANIFEST = "manifest.json"
 ARRAYS = ("monitor.npz", "calibration.npz")
 
@@ -44,6 +47,7 @@ HEADS: Mapping[str, Head[Any]] = {
 }
 """The kinds of head that can be fitted and loaded, by name, with the settings of record."""
 
+_Made = TypeVar("_Made")
 _PARTS = ("answerability", "correctness")
 _FILES = (*ARRAYS, *(f"{part}/*" for part in _PARTS))
 _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")
@@ -61,7 +65,8 @@ def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
         _refusing(folder),
         whole_folder(folder, known_by=MANIFEST, parts=_FILES, kind="monitor") as staged,
     ):
-        contents = dict(zip(ARRAYS, (_arrays(monitor), monitor.calibration), strict=True))
+        arrays = (_arrays(monitor), monitor.calibration.to_columns())
+        contents = dict(zip(ARRAYS, arrays, strict=True))
         hashes = {name: _write(staged / name, packed(it)) for name, it in contents.items()}
         placed, brought = _placed(monitor)
         for path, name in placed.items():
@@ -102,7 +107,7 @@ def load(folder: str | PathLike[str]) -> Monitor:
     folder = Path(folder)
     manifest = _read_manifest(folder)
     try:
-        arrays, calibration = (
+        arrays, columns = (
             unpacked(_read(folder / name, manifest["files"][name])) for name in ARRAYS
         )
         # JSON knows no tuples, and settings are nothing that could be changed.
@@ -112,7 +117,7 @@ def load(folder: str | PathLike[str]) -> Monitor:
         }
         head = head_with(manifest["head"], settings)
         answerability, correctness = (
-            head.restore(under(arrays, f"{part}/"), _brought(folder, manifest, part))
+            _part(arrays, part, partial(head.restore, files=_brought(folder, manifest, part)))
             for part in _PARTS
         )
         chosen = manifest["delivery"]
@@ -121,13 +126,13 @@ def load(folder: str | PathLike[str]) -> Monitor:
             answerability=answerability,
             correctness=correctness,
             delivery=Delivery(
-                hybrid=FittedHybrid.restore(under(arrays, "hybrid/"))
+                hybrid=_part(arrays, "hybrid", FittedHybrid.restore)
                 if chosen["estimator"] == "hybrid"
                 else None,
                 auroc_head=chosen["auroc_head"],
                 auroc_hybrid=chosen["auroc_hybrid"],
             ),
-            **{name: CalibrationMap(**under(arrays, f"{name}/")) for name in _MAPS},
+            **{name: _part(arrays, name, CalibrationMap.restore) for name in _MAPS},
             schema=None if manifest["schema"] is None else Schema.from_json(manifest["schema"]),
             clock=manifest["clock"],
             commit_on_error=manifest["commit_on_error"],
@@ -136,14 +141,30 @@ def load(folder: str | PathLike[str]) -> Monitor:
         return Monitor(
             estimators=estimators,
             agent=manifest["agent"],
-            thresholds=manifest["thresholds"],
-            calibration=calibration,
+            thresholds=Thresholds.from_json(manifest["thresholds"]),
+            calibration=PrefixScores.from_columns(columns),
             facts=manifest["facts"],
         )
-    except (BundleError, MissingExtraError):
+    except MissingExtraError:
         raise
-    except (InputError, *DAMAGES) as error:
-        raise BundleError(f"the monitor in {folder} is damaged: {_AGAIN}") from error
+    except (BundleError, InputError, *DAMAGES) as error:
+        if isinstance(error, BundleError) and str(folder) in str(error):
+            raise
+        what = " ".join(str(error).split())[:200]
+        raise BundleError(f"the monitor in {folder} is damaged ({what}): {_AGAIN}") from error
+
+
+def _part(arrays: Arrays, part: str, restore: Callable[[Arrays], _Made]) -> _Made:
+    """Make one part of a monitor; whatever is wrong with its arrays is told by its name.
+
+    Raises:
+        ValueError: the arrays aren't those of such a part.
+    """
+    try:
+        return restore(under(arrays, f"{part}/"))
+    except DAMAGES as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{part}: {what}") from error
 
 
 def _manifest(monitor: Monitor) -> dict[str, Any]:
@@ -161,7 +182,7 @@ def _manifest(monitor: Monitor) -> dict[str, Any]:
             "auroc_head": its.delivery.auroc_head,
             "auroc_hybrid": its.delivery.auroc_hybrid,
         },
-        "thresholds": dict(monitor.thresholds),
+        "thresholds": monitor.thresholds.to_json(),
         "facts": dict(monitor.facts),
         "feature_defaults": {name: feature.default for name, feature in FEATURES.items()},
         "schema": None if its.schema is None else its.schema.to_json(),
@@ -224,8 +245,7 @@ def _arrays(monitor: Monitor) -> Arrays:
         "hybrid": {} if its.delivery.hybrid is None else its.delivery.hybrid.arrays(),
     }
     for name in _MAPS:
-        map_: CalibrationMap = getattr(its, name)
-        parts[name] = {"scores": map_.scores, "confidences": map_.confidences}
+        parts[name] = getattr(its, name).arrays()
     return {f"{part}/{key}": it for part, arrays in parts.items() for key, it in arrays.items()}
 
 

@@ -2,14 +2,20 @@
 
 A map never ranks two cases the wrong way: a higher score never gets a lower confidence, to the
 last bit. Between the steps of the isotonic fit it interpolates, outside them it stays level.
+
+No confidence goes beyond what counts carry: a block with k right cases among n has the confidence
+(k+1)/(n+2), Laplace's rule of succession. So it is never below 1/(n+2) nor above (n+1)/(n+2).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sentinel_sql.monitor.head import Bools, Floats
 
@@ -19,12 +25,41 @@ class CalibrationMap:
     """A monotone, piecewise linear map of [0, 1] into [0, 1].
 
     Attributes:
-        scores: shape (k,), ascending.
-        confidences: shape (k,), never descending.
+        scores: shape (k,), k ≥ 1, strictly ascending.
+        confidences: shape (k,), in [0, 1], never descending.
     """
 
     scores: Floats
     confidences: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse what is no such map.
+
+        Raises:
+            ValueError: says what is wrong.
+        """
+        scores, confidences = self.scores, self.confidences
+        if scores.ndim != 1 or len(scores) == 0 or scores.shape != confidences.shape:
+            raise ValueError("its scores and confidences aren't of one length")
+        if any(it.dtype != np.float64 or not np.isfinite(it).all() for it in (scores, confidences)):
+            raise ValueError("it holds what is no finite number")
+        if (np.diff(scores) <= 0).any() or (np.diff(confidences) < 0).any():
+            raise ValueError("it isn't monotone")
+        if scores[0] < 0 or scores[-1] > 1 or confidences[0] < 0 or confidences[-1] > 1:
+            raise ValueError("it leaves the range from 0 to 1")
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make a map of what `arrays` gave.
+
+        Raises:
+            KeyError, ValueError: it isn't a map.
+        """
+        return cls(scores=arrays["scores"], confidences=arrays["confidences"])
+
+    def arrays(self) -> dict[str, Floats]:
+        """Return the map as plain arrays."""
+        return {"scores": self.scores, "confidences": self.confidences}
 
     def __call__(self, raw: ArrayLike) -> Floats:
         """Map raw scores to confidences, any shape; NaN stays NaN."""
@@ -33,23 +68,53 @@ class CalibrationMap:
             return np.where(np.isnan(raw), np.nan, self.confidences[0])
         at = np.clip(np.searchsorted(self.scores, raw, side="right") - 1, 0, len(self.scores) - 2)
         low, high = self.confidences[at], self.confidences[at + 1]
-        share = (raw - self.scores[at]) / (self.scores[at + 1] - self.scores[at])
+        start, end = self.scores[at], self.scores[at + 1]
+        share = (np.clip(raw, start, end) - start) / (end - start)
         # The second clip keeps rounding from stepping over the next knot.
-        return np.asarray(np.clip(low + np.clip(share, 0.0, 1.0) * (high - low), low, high))
+        return np.asarray(np.clip(low + share * (high - low), low, high))
 
 
 def fit_map(raw: Floats, targets: Bools) -> CalibrationMap:
-    """Fit an isotonic map (paper section 3.4).
+    """Fit an isotonic map (paper section 3.4), each block of which is shrunk by its counts (ours).
+
+    Blocks of the isotonic fit whose (k+1)/(n+2) doesn't rise are pooled with their lower
+    neighbour, so a block of few cases can't stand out from one that many cases carry.
 
     Args:
-        raw: shape (n,), n ≥ 1, finite scores.
-        targets: shape (n,); of one class only, the map is level at 0 or 1.
+        raw: shape (n,), n ≥ 1, scores in [0, 1].
+        targets: shape (n,).
     """
-    from sklearn.isotonic import IsotonicRegression  # a guard starts without it
-
-    fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    fit.fit(raw, targets.astype(np.float64))
+    scores, at = np.unique(raw, return_inverse=True)
+    right = np.bincount(at, weights=targets).astype(np.int64)
+    single = [_Block(*each) for each in zip(right.tolist(), np.bincount(at).tolist(), strict=True)]
+    isotonic = _pooled(single, lambda block: Fraction(block.right, block.cases))
+    blocks = _pooled(isotonic, _Block.confidence)
+    # A block is level from its first score to its last: one knot or two.
+    ends = np.cumsum([block.scores for block in blocks]) - 1
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    knots = np.unique(np.concatenate([starts, ends]))
+    levels = np.array([float(block.confidence()) for block in blocks])
     return CalibrationMap(
-        scores=np.asarray(fit.X_thresholds_, np.float64).copy(),
-        confidences=np.maximum.accumulate(np.asarray(fit.y_thresholds_, np.float64)),
+        scores=scores[knots].astype(np.float64), confidences=levels[np.searchsorted(ends, knots)]
     )
+
+
+class _Block(NamedTuple):
+    """Cases of neighbouring scores that get one confidence."""
+
+    right: int
+    cases: int
+    scores: int = 1
+
+    def confidence(self) -> Fraction:
+        return Fraction(self.right + 1, self.cases + 2)
+
+
+def _pooled(blocks: Iterable[_Block], level: Callable[[_Block], Fraction]) -> list[_Block]:
+    """Pool neighbours until the level rises strictly from block to block."""
+    kept: list[_Block] = []
+    for block in blocks:
+        while kept and level(block) <= level(kept[-1]):
+            block = _Block(*map(sum, zip(block, kept.pop(), strict=True)))
+        kept.append(block)
+    return kept

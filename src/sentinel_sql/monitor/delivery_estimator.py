@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sentinel_sql.monitor.array_checks import indices, number, numbers
 from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 
@@ -73,9 +74,21 @@ class FittedHybrid:
 
     @classmethod
     def restore(cls, arrays: Arrays) -> FittedHybrid:
-        """Make a hybrid of what `arrays` gave."""
-        names = ("roots", "column", "threshold", "left", "right", "value")
-        return cls(base=float(arrays["base"][0]), **{name: arrays[name] for name in names})
+        """Make a hybrid of what `arrays` gave.
+
+        Raises:
+            KeyError, ValueError: the arrays aren't of such trees.
+        """
+        nodes = len(arrays["column"])
+        return cls(
+            base=number(arrays, "base"),
+            roots=indices(arrays, "roots", below=nodes),
+            column=indices(arrays, "column", low=-1, below=len(INPUTS)),
+            threshold=numbers(arrays, "threshold", length=nodes),
+            left=indices(arrays, "left", low=-1, below=nodes, length=nodes),
+            right=indices(arrays, "right", low=-1, below=nodes, length=nodes),
+            value=numbers(arrays, "value", length=nodes),
+        )
 
 
 def hybrid_inputs(correctness: Floats, features: Floats) -> Floats:

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sentinel_sql.monitor.calibration import CalibrationMap
 from sentinel_sql.monitor.delivery_estimator import Delivery
@@ -19,7 +18,9 @@ from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.features.references import Keys
 from sentinel_sql.monitor.features.ten_features import FEATURES, FeatureState
 from sentinel_sql.monitor.head import FittedHead, Head
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import AskedQuestion, Step, Trajectory, commitment
 from sentinel_sql.trajectory.render import SCORING_TOKENS, Commitment
@@ -106,16 +107,16 @@ class Monitor:
     Attributes:
         estimators: heads, delivery estimator and maps.
         agent: fingerprint of the agent that made the training runs.
-        thresholds: as `decision` gave them, JSON-ready.
-        calibration: the calibration pool's columns, by name; thresholds for other stakes follow
-            from them. They hold no text but question ids.
+        thresholds: gate, early stops and the stakes served.
+        calibration: the calibration pool's columns; thresholds for other stakes follow from
+            them. They hold no text but question ids.
         facts: seed, pools hash, judge, versions and calibration metrics, JSON-ready.
     """
 
     estimators: Estimators
     agent: str
-    thresholds: Mapping[str, Any]
-    calibration: Mapping[str, NDArray[Any]]
+    thresholds: Thresholds
+    calibration: PrefixScores
     facts: Mapping[str, Any]
 
     def open(self, question: AskedQuestion) -> MonitorSession:

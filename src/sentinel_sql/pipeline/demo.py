@@ -15,7 +15,6 @@ import numpy as np
 from sentinel_sql.database.executor import summarize
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
-from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
 from sentinel_sql.errors import CannotFitError, InputError
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.hospital.folder import HospitalFolder
@@ -24,6 +23,7 @@ from sentinel_sql.hospital.schema import CLOCK
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.record import JudgeName, Label
 from sentinel_sql.monitor.bundle import load, save
+from sentinel_sql.monitor.prefix_scores import Bools, PrefixScores
 from sentinel_sql.pipeline.evaluate import evaluate
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.pipeline.label import label_runs

@@ -15,8 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD, rational
-from sentinel_sql.decision.prefix_scores import Bools, PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
 from sentinel_sql.evaluation.bootstrap import RESAMPLES, SEED
 from sentinel_sql.evaluation.exhibit_record import Evidence
@@ -27,6 +25,7 @@ from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.spending import record_spending, settings_hash
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import MANIFEST
+from sentinel_sql.monitor.prefix_scores import Bools, PrefixScores
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.inputs import (
     AnyLabels,
@@ -137,7 +136,7 @@ def evaluate(
     for level in stakes:
         rational(level)
     _check_fit(monitor, pools, schema)
-    thresholds = Thresholds.from_json(monitor.thresholds)
+    thresholds = monitor.thresholds
     asked = [qid for qid, template in pools.templates.items() if pools.pools[template] == pool]
     picked = _Picked(monitor=monitor, pools=pools, pool=pool, labels=labels)
     scores = prefix_scores(
@@ -180,7 +179,7 @@ def evaluate(
         stakes=stakes,
         options=options,
         facts=facts,
-        calibration=PrefixScores.from_columns(monitor.calibration),
+        calibration=monitor.calibration,
         seed=seed,
         resamples=resamples,
     )

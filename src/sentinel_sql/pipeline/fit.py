@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from sentinel_sql.decision.gate import TOLERANCE, gate_rule
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.errors import CannotFitError, LabelsError, StoreError
@@ -62,6 +63,8 @@ def fit(
     head: str | Head[Any] = "linear",
     seed: int = 42,
     stakes: Sequence[float] = STAKES_OF_RECORD,
+    gate: bool | Literal["paper"] = True,
+    gate_tolerance: float = TOLERANCE,
     on_progress: OnProgress = lambda done, total: None,  # noqa: ARG005
 ) -> Monitor:
     """Fit a monitor on the runs of one agent, frozen on the calibration pool.
@@ -77,10 +80,14 @@ def fit(
         head: a kind of head: a name of `HEADS`, or one with settings of its own.
         seed: of folds, heads and hybrid; equal inputs and seeds give equal monitors.
         stakes: the λ to freeze an early stop for.
+        gate: True sets a gate where the calibration pool carries one; False sets none; "paper" sets
+            one by the paper's rule, whatever the pool carries.
+        gate_tolerance: the largest share of answerable templates that the gate may stop, in (0, 1).
         on_progress: is told each stage.
 
     Raises:
-        InputError: an unknown kind of head, or one that can't be fitted with its settings.
+        InputError: an unknown kind of head, or one that can't be fitted with its settings; an
+            unknown rule for the gate, or a tolerance that is no share.
         MissingExtraError: a kind of head whose extra isn't installed.
         PoolsError: a run whose question the manifest doesn't know.
         StoreError: runs of several agents, one run twice, or a run that contradicts itself.
@@ -89,6 +96,7 @@ def fit(
         CannotFitError: a pool with too few runs of a class.
     """
     kind = head_with(head, {}) if isinstance(head, str) else head
+    rule = gate_rule(gate, gate_tolerance)
     pools = pools_from(pools)
     header, labels = labels_from(labels, header)
     schema = header.schema if header.schema.tables else None
@@ -160,13 +168,13 @@ def fit(
     on_progress(4, STAGES)
 
     scores = prefix_scores(estimators, by_pool["calibration"], pools=pools, labels=labels)
-    thresholds = freeze(scores, stakes=stakes)
+    thresholds = freeze(scores, stakes=stakes, gate=rule, tolerance=gate_tolerance)
     on_progress(5, STAGES)
     return Monitor(
         estimators=estimators,
         agent=agent.fingerprint,
-        thresholds=thresholds.to_json(),
-        calibration=scores.with_hashed_templates().to_columns(),
+        thresholds=thresholds,
+        calibration=scores.with_hashed_templates(),
         facts={
             "judge": header.judge,
             "mode": header.mode,

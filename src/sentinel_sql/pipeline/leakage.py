@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
 from sentinel_sql.errors import CannotFitError, InputError, LabelsError, StoreError
 from sentinel_sql.evaluation.bootstrap import Resampling
 from sentinel_sql.evaluation.exhibit_record import Exhibit
@@ -33,6 +32,7 @@ from sentinel_sql.monitor import crossfit
 from sentinel_sql.monitor.bundle import HEADS
 from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.features.telemetry import TelemetryState
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 from sentinel_sql.monitor.snapshots import ReadRun, read_run
 from sentinel_sql.monitor.snapshots import Task as Learned
 from sentinel_sql.pipeline.scoring import label_of

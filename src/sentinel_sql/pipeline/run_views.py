@@ -11,12 +11,11 @@ from typing import Any
 
 from sentinel_sql.decision.neighbours import nearest_answers, nearest_runs
 from sentinel_sql.decision.policy import policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.evaluation.sample_runs import MOST, choose_runs
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.views import FORMAT
 from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Assessment, Monitor
 from sentinel_sql.pipeline.score_reasons import weights
 from sentinel_sql.trajectory.record import Step, Trajectory
@@ -41,7 +40,7 @@ def view(
         calibration: the monitor's calibration columns, if they are already read.
     """
     if calibration is None:
-        calibration = PrefixScores.from_columns(monitor.calibration)
+        calibration = monitor.calibration
     session = monitor.open(trajectory.question)
     hybrid = monitor.estimators.delivery.hybrid is not None
     states = []
@@ -97,11 +96,11 @@ def sample(
         most: views to make.
     """
     scores = evaluation.evidence.recorded
-    calibration = PrefixScores.from_columns(monitor.calibration)
+    calibration = monitor.calibration
     policies = [
         policy(
             system,
-            thresholds=Thresholds.from_json(monitor.thresholds),
+            thresholds=monitor.thresholds,
             stakes=level,
             exact=evaluation.evidence.options.exact_bar,
             calibration=calibration,

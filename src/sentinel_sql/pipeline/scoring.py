@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import PrefixScores
 from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Estimators
 from sentinel_sql.pipeline.parallel_scoring import AssessedRun, assess_runs
 from sentinel_sql.questions.pools import Pools

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True)

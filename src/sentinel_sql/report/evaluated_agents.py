@@ -65,6 +65,12 @@ class ReportedAgent:
         theta = self.document["thresholds"]["gate"]["theta"]
         return None if theta is None else float(theta)
 
+    @property
+    def served(self) -> float | None:
+        """The highest λ that its monitor serves; None where an older evaluation doesn't say."""
+        served = self.document["thresholds"].get("served")
+        return None if served is None else float(served["limit"])
+
 
 def read_agents(folders: Iterable[Path]) -> tuple[ReportedAgent, ...]:
     """Read evaluations that `sentinel evaluate … --out` wrote.

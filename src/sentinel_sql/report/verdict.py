@@ -167,7 +167,10 @@ def verdict(rows: Rows, *, runs: int) -> Verdict:
     for each, words in (
         ("not-better", "it earns no more than never answering"),
         ("worse", "it clearly earns less than never answering: don't show its answers there"),
-        ("silent", "it answers nothing, because no answer reaches the bar"),
+        (
+            "silent",
+            "it answers nothing: no answer reaches the bar, or its monitor can't serve such stakes",
+        ),
         ("unknown", "nothing can be said"),
     ):
         if found[each]:  # type: ignore[index]

@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats
 from sentinel_sql.evaluation.bootstrap import Interval, Resampling
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Exhibit
+from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 ADOPT_FROM = 0.02
 """AUROC of correctness by which a head must beat a simpler one to replace it."""

@@ -13,11 +13,11 @@ from typing import Annotated
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, PrefixScores
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.metrics import BINS, bin_of
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, PrefixScores
 from sentinel_sql.rivals.resampled_aurc import resampled_aurc
 from sentinel_sql.rivals.scores import KIND, RIVAL, RivalKind, RivalScores, calibrated
 

@@ -177,6 +177,10 @@ class ConfidenceStore:
             ) from error
         return cls(folder=folder, log=log, records=records)
 
+    def add_checksums(self) -> int:
+        """Give each line of an older version its checksum; see `AppendLog.add_checksums`."""
+        return self._log.add_checksums()
+
     def require(self, method: Method, settings: tuple[object, ...]) -> None:
         """Refuse to mix records of one method that were made in different ways.
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Floats, PrefixScores
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.monitor.prefix_scores import Floats, PrefixScores
 from sentinel_sql.rivals.comparison import rivals
 from sentinel_sql.rivals.payoffs import rival_payoffs
 from sentinel_sql.rivals.scores import RIVAL, RivalScores, calibrated, covered_by_all

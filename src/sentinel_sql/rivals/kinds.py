@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats
+from sentinel_sql.monitor.prefix_scores import Bools, Floats
 from sentinel_sql.rivals.scores import RivalKind
 from sentinel_sql.trajectory.record import Prefix
 from sentinel_sql.trajectory.render import render

@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 
 from sentinel_sql.decision.payoff import chow_bar, payoffs
-from sentinel_sql.decision.prefix_scores import Bools, Floats, PrefixScores
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import RS_RANGE, RS_UNIT, SHARE, STAKES, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, PrefixScores
 from sentinel_sql.rivals.scores import (
     KIND,
     RIVAL,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, Ints
 from sentinel_sql.evaluation.bootstrap import LEVEL, Interval, Resampling
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
 _BLOCK = 1_000_000
 """Cells of a resample block; bounds the memory."""

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Floats, PrefixScores
 from sentinel_sql.errors import InputError, StoreError
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.labels.record import Label
+from sentinel_sql.monitor.prefix_scores import Floats, PrefixScores
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.fit import FEWEST
 from sentinel_sql.pipeline.scoring import label_of

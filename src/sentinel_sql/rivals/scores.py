@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats, PrefixScores
 from sentinel_sql.decision.ragged_columns import terminal
 from sentinel_sql.evaluation.column_meaning import Column
 from sentinel_sql.evaluation.exhibit_record import Evidence
 from sentinel_sql.monitor.calibration import fit_map
+from sentinel_sql.monitor.prefix_scores import Bools, Floats, PrefixScores
 
 RivalKind = Literal["monitor", "rule", "telemetry", "text", "asked", "reference"]
 """`rule` reads the end or the length of a run, `telemetry` its tokens' log-probabilities and

@@ -113,6 +113,26 @@ class AppendLog:
             self._queue.put(waiting)
         return waiting.done
 
+    def add_checksums(self) -> int:
+        """Write the log again with a checksum in each line; call it before anything is added.
+
+        Returns:
+            How many lines had none. With 0 the log is left as it is.
+
+        Raises:
+            StoreError: the log is damaged.
+            OSError: it can't be written; the log is then as before.
+        """
+        data = self.file.read_bytes().splitlines(keepends=True)
+        bare = sum(not line.isspace() and not carries_checksum(line.rstrip(b"\n")) for line in data)
+        if bare:
+            contents = [line.content for line in read_lines(data, file=self.file)]
+            sealed_lines = [with_checksum(it, line=at) for at, it in enumerate(contents, 1)]
+            write_whole(self.file, b"".join(sealed_lines))
+            self._lines = len(sealed_lines)
+            write_whole(_count_of(self.file), _count_text(self._lines))
+        return bare
+
     def close(self) -> None:
         """Write what is queued, and let other processes have the log."""
         with self._guard:

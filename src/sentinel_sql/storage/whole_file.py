@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from sentinel_sql.storage.drafts import DRAFT, exchange, file_beside, folder_beside
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -29,16 +29,11 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     if os.path.exists(path) and not (path.is_file() or path.is_dir()):
         path.write_bytes(data)  # a pipe or a device takes what comes, and must not be replaced
         return
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as sink:
-            sink.write(data)
-            sink.flush()
-            os.fsync(sink.fileno())
+    with file_beside(path) as (draft, sink):
+        sink.write(data)
+        sink.flush()
+        os.fsync(sink.fileno())
         os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
     sync_folder(path.parent)
 
 
@@ -63,7 +58,7 @@ def check_replaceable(
         name = path.relative_to(folder).as_posix()
         if path.is_dir() and not path.is_symlink():
             continue  # one that is empty is nobody's loss
-        kept = _DRAFT.sub(r"\1\2", name)
+        kept = DRAFT.sub(r"\1\2", name)
         if path.name not in _LITTER and not any(fnmatch.fnmatch(kept, it) for it in patterns):
             raise OccupiedError(folder, f"also holds {name}, which would be lost")
 
@@ -80,7 +75,9 @@ def check_writable(folder: Path, *, make: bool = True) -> None:
     """
     places = (folder, *folder.parents) if make else (folder,)
     there = next((place for place in places if os.path.lexists(place)), folder)
-    os.rmdir(tempfile.mkdtemp(dir=there, prefix=".sentinel-"))
+    probe = tempfile.mkdtemp(dir=there, prefix=".sentinel-")
+    with suppress(FileNotFoundError):  # another writer took it for what a killed one left
+        os.rmdir(probe)
 
 
 class OccupiedError(FileExistsError):
@@ -92,8 +89,6 @@ class OccupiedError(FileExistsError):
 
 _LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 """What file browsers leave behind."""
-_DRAFT = re.compile(r"(^|/)\.([^/]+)\.[a-z0-9_]{8}$")
-"""A file that `write_whole` was killed over."""
 
 
 @contextmanager
@@ -101,6 +96,9 @@ def whole_folder(
     folder: str | Path, *, known_by: str, parts: Iterable[str] = (), kind: str = ""
 ) -> Iterator[Path]:
     """Give a draft to fill; the folder then stands in its place at once, or stays as it was.
+
+    An older folder and the draft change places in one call of the operating system, so whoever
+    looks finds the one or the other. What a killed writer left behind is removed by the next one.
 
     Args:
         folder: absent, empty, or an older one of the same kind, which is replaced.
@@ -116,20 +114,15 @@ def whole_folder(
     folder = Path(os.path.realpath(folder))  # a link stays a link
     check_replaceable(folder, known_by=known_by, parts=parts, kind=kind)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
+    with folder_beside(folder) as draft:
         yield draft
+        for place, _, _ in os.walk(draft):
+            sync_folder(Path(place))
         if folder.exists():
-            retired = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-            os.replace(folder, retired)
-            os.replace(draft, folder)
-            shutil.rmtree(retired)
+            exchange(draft, folder)
         else:
             os.replace(draft, folder)
         sync_folder(folder.parent)
-    finally:
-        if draft.exists():
-            shutil.rmtree(draft, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -282,6 +282,10 @@ class TrajectoryStore:
         stored.add_done_callback(partial(self._forget_if_lost, question_id))
         return stored
 
+    def add_checksums(self) -> int:
+        """Give each line of an older version its checksum; see `AppendLog.add_checksums`."""
+        return self._log.add_checksums()
+
     def close(self) -> None:
         """Write what is queued, and let other processes have the store."""
         self._log.close()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats
 from sentinel_sql.decision.ragged_columns import terminal
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 
 @dataclass(frozen=True, kw_only=True)

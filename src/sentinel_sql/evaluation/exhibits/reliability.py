@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from sentinel_sql.decision.prefix_scores import Floats
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.metrics import BINS, bin_of
+from sentinel_sql.monitor.prefix_scores import Floats
 
 STAGE = Column("before or after the calibration map", within="raw or calibrated")
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import SHARE, STAKES, SYSTEM, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 SYSTEMS = ("gate", "full", "early-stop", "always-abstain")
 

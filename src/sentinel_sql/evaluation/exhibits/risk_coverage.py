@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 
 from sentinel_sql.decision.payoff import chow_bar
-from sentinel_sql.decision.prefix_scores import Floats
 from sentinel_sql.evaluation.column_meaning import SHARE, STAKES, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.metrics import RiskCoverage, risk_coverage
+from sentinel_sql.monitor.prefix_scores import Floats
 
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MOST_POINTS = 400

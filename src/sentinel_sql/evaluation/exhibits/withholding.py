@@ -11,11 +11,11 @@ from typing import Annotated
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats
 from sentinel_sql.decision.ragged_columns import gate_times
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import SHARE, STAKES, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
+from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 OVER = Column("which answers", within="all answers or clean answers")
 MOST_POINTS = 400

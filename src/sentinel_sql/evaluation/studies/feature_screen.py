@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats
 from sentinel_sql.evaluation.bootstrap import Interval, Resampling
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Exhibit
+from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 LEAD = "[−1, 1]"
 

@@ -14,11 +14,11 @@ from typing import Annotated
 
 import numpy as np
 
-from sentinel_sql.decision.prefix_scores import Bools, Floats
 from sentinel_sql.evaluation.bootstrap import LEVEL, Interval, Resampling
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.evaluation.metrics import auroc
+from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 FEWEST_PERMUTATIONS = 20
 

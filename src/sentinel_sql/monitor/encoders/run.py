@@ -12,13 +12,14 @@ import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary, finalize
 
 import numpy as np
 
-from sentinel_sql.errors import InputError
+from sentinel_sql.errors import InputError, SentinelError
 from sentinel_sql.monitor.encoders.onnx_run import OnnxNetwork
 from sentinel_sql.monitor.encoders.text import Text
 from sentinel_sql.monitor.encoders.tokens import Cutter, Ids
@@ -123,6 +124,25 @@ class Encoder:
                     del self._known[next(iter(self._known))]
                 self._known[digest] = found[digest]  # type: ignore[assignment]
         return np.array([found[digest] for digest in digests], np.float64)
+
+    @cached_property
+    def width(self) -> int:
+        """Length of its vectors; found by reading an empty text once.
+
+        Raises:
+            InputError: the weights can't be run, or give what is no number.
+        """
+        try:
+            vector = self.vectors([Text(question="")])[0]
+        except SentinelError:
+            raise
+        except Exception as error:  # each runtime has kinds of its own
+            raise InputError(
+                f"the encoder can't be run: {' '.join(str(error).split())[:200]}"
+            ) from error
+        if not np.isfinite(vector).all():
+            raise InputError("the encoder's vectors hold what is no finite number")
+        return len(vector)
 
     def remove_at_end(self, folder: Path) -> None:
         """Remove the temporary folder of the files when this encoder is no longer in use."""

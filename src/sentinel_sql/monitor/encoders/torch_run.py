@@ -34,7 +34,11 @@ class TorchNetwork:
         self._torch = torch()
         self._device = self._torch.device("cuda" if self._torch.cuda.is_available() else "cpu")
         self._mean = output == "mean"
-        loaded = load_classifier(folder) if output == "logits" else load_frozen(folder)
+        loaded = (
+            load_classifier(folder, whole=True)
+            if output == "logits"
+            else load_frozen(folder, whole=True)
+        )
         self.model = loaded.eval().to(self._device)
         self._padding = padding_token(self.model)
 
@@ -61,13 +65,16 @@ class TorchNetwork:
         return np.asarray(vectors.float().cpu().numpy(), np.float64)
 
 
-def load_classifier(folder: Path, *, tasks: int | None = None, attention: str | None = None) -> Any:
+def load_classifier(
+    folder: Path, *, tasks: int | None = None, attention: str | None = None, whole: bool = False
+) -> Any:
     """Load a sequence classifier in single precision; `tasks` sets the number of its logits.
 
-    `attention` names one of the library's implementations; None chooses the fastest in torch.
+    `attention` names one of the library's implementations; None chooses the fastest in torch. With
+    `whole` a missing weight is an error; else the library draws missing weights at random.
 
     Raises:
-        InputError: the folder can't be loaded.
+        InputError: the folder can't be loaded, or lacks weights.
     """
     settings: dict[str, Any] = {"attn_implementation": attention}
     if tasks is not None:
@@ -76,16 +83,18 @@ def load_classifier(folder: Path, *, tasks: int | None = None, attention: str | 
             "problem_type": "multi_label_classification",
             "ignore_mismatched_sizes": True,  # another classifier's last layer is left out
         }
-    return _load(transformers().AutoModelForSequenceClassification, folder, settings)
+    kind = transformers().AutoModelForSequenceClassification
+    return _load(kind, folder, settings, whole=whole)
 
 
-def load_frozen(folder: Path, *, attention: str | None = None) -> Any:
-    """Load an encoder without a head, in single precision; `attention` as in `load_classifier`.
+def load_frozen(folder: Path, *, attention: str | None = None, whole: bool = False) -> Any:
+    """Load an encoder without a head, in single precision; options as in `load_classifier`.
 
     Raises:
-        InputError: the folder can't be loaded.
+        InputError: the folder can't be loaded, or lacks weights.
     """
-    return _load(transformers().AutoModel, folder, {"attn_implementation": attention})
+    settings = {"attn_implementation": attention}
+    return _load(transformers().AutoModel, folder, settings, whole=whole)
 
 
 def padding_token(model: Any) -> int:
@@ -100,14 +109,15 @@ def masked_mean(hidden: Any, mask: Any) -> Any:
     return (hidden * weights).sum(1) / weights.sum(1)
 
 
-def _load(kind: Any, folder: Path, settings: dict[str, Any]) -> Any:
+def _load(kind: Any, folder: Path, settings: dict[str, Any], *, whole: bool) -> Any:
     try:
         with offline():
-            return kind.from_pretrained(
+            model, found = kind.from_pretrained(
                 str(folder),
                 local_files_only=True,
                 use_safetensors=True,
                 dtype=torch().float32,
+                output_loading_info=True,
                 **settings,
             )
     except SentinelError:
@@ -116,3 +126,6 @@ def _load(kind: Any, folder: Path, settings: dict[str, Any]) -> Any:
         raise InputError(
             f"the encoder in {folder} can't be loaded: {' '.join(str(error).split())[:200]}"
         ) from error
+    if whole and found["missing_keys"]:
+        raise InputError(f"the encoder in {folder} lacks weights: {min(found['missing_keys'])}")
+    return model

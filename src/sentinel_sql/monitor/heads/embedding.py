@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.array_checks import number, numbers
 from sentinel_sql.monitor.encoders.drift import drift
 from sentinel_sql.monitor.encoders.frozen import frozen_encoder
 from sentinel_sql.monitor.encoders.run import (
@@ -31,6 +32,7 @@ from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion
 from sentinel_sql.trajectory.render import SCORING_TOKENS
 
+_TINY = float(np.finfo(np.float64).smallest_subnormal)
 PARTS = 3
 
 
@@ -146,13 +148,21 @@ class EmbeddingHead:
         return fitted
 
     def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedEmbeddingHead:
-        """Make a fitted head of what `arrays` and `files` of a fitted one gave."""
+        """Make a fitted head of what `arrays` and `files` of a fitted one gave.
+
+        Raises:
+            KeyError, ValueError: the arrays aren't of such a head over this encoder.
+            InputError: the encoder's files can't be read.
+            MissingExtraError: the runtime isn't installed.
+        """
+        encoder = open_encoder(files)
+        width = PARTS * encoder.width
         return FittedEmbeddingHead(
-            encoder=open_encoder(files),
-            center=arrays["center"],
-            scale=arrays["scale"],
-            weights=arrays["weights"],
-            intercept=float(arrays["intercept"][0]),
+            encoder=encoder,
+            center=numbers(arrays, "center", length=width),
+            scale=numbers(arrays, "scale", length=width, low=_TINY),
+            weights=numbers(arrays, "weights", length=width),
+            intercept=number(arrays, "intercept"),
             told={},
         )
 

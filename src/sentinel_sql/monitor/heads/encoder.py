@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.errors import InputError
+from sentinel_sql.monitor.array_checks import indices
 from sentinel_sql.monitor.encoders.drift import drift
 from sentinel_sql.monitor.encoders.extras import FITTING, import_extra
 from sentinel_sql.monitor.encoders.onnx_export import export
@@ -161,9 +162,16 @@ class EncoderHead:
         ]
 
     def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedEncoderHead:
-        """Make a fitted head of what `arrays` and `files` of a fitted one gave."""
-        column = int(arrays["column"][0])
-        return FittedEncoderHead(encoder=open_encoder(files), column=column, told={})
+        """Make a fitted head of what `arrays` and `files` of a fitted one gave.
+
+        Raises:
+            KeyError, ValueError: the column is none of this encoder's.
+            InputError: the encoder's files can't be read.
+            MissingExtraError: the runtime isn't installed.
+        """
+        encoder = open_encoder(files)
+        column = indices(arrays, "column", below=encoder.width, length=1)
+        return FittedEncoderHead(encoder=encoder, column=int(column[0]), told={})
 
     def _fit(
         self, texts: Sequence[Text], targets: Floats, groups: Ints, seed: int

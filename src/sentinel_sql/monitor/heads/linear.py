@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sentinel_sql.monitor.array_checks import numbers
 from sentinel_sql.monitor.families.table import DEFAULT_FAMILIES, DenseState, names_of
 from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 from sentinel_sql.monitor.heads.ngram_head import FittedNgramHead, NgramHead, NgramReading
@@ -33,6 +34,7 @@ from sentinel_sql.trajectory.render import Commitment
 
 _REGIMES = ("open", "answer")
 _LEARNED = ("center", "scale", "weights")
+_TINY = float(np.finfo(np.float64).smallest_subnormal)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,22 +178,31 @@ class LinearHead:
         arrays: Arrays,
         files: Mapping[str, Path],  # noqa: ARG002
     ) -> FittedLinearHead:
-        """Make a fitted head of what `FittedLinearHead.arrays` gave."""
+        """Make a fitted head of what `FittedLinearHead.arrays` gave.
+
+        Raises:
+            KeyError, ValueError: the arrays aren't of such a head with these families.
+        """
         start = "ngrams/"
-        open_, answers = (
-            FittedRegime(
-                **{field: arrays[f"{name}/{field}"] for field in _LEARNED},
-                bias=float(arrays[f"{name}/level"][0]),
-                tightness=float(arrays[f"{name}/level"][1]),
-            )
-            for name in _REGIMES
-        )
+        open_, answers = (self._regime(arrays, name) for name in _REGIMES)
         return FittedLinearHead(
             ngrams=NgramHead().restore(
                 {name[len(start) :]: it for name, it in arrays.items() if name.startswith(start)},
                 {},
             ),
             regimes=(open_, answers),
+        )
+
+    def _regime(self, arrays: Arrays, name: str) -> FittedRegime:
+        width = 1 + len(self.features)
+        bias, tightness = numbers(arrays, f"{name}/level", length=2)
+        return FittedRegime(
+            center=numbers(arrays, f"{name}/center", length=width),
+            # An infinite scale is that of a column which says nothing.
+            scale=numbers(arrays, f"{name}/scale", length=width, low=_TINY, infinite=True),
+            weights=numbers(arrays, f"{name}/weights", length=width),
+            bias=float(bias),
+            tightness=float(tightness),
         )
 
 

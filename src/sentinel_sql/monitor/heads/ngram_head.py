@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sentinel_sql.monitor.array_checks import indices, number, numbers
 from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 from sentinel_sql.monitor.heads.ngrams import BUCKETS, Counts, add_counts, count_ngrams
 from sentinel_sql.monitor.surroundings import Surroundings
@@ -176,11 +177,16 @@ class NgramHead:
         return FittedNgramHead(idf=idf, weights=weights, intercept=float(model.intercept_[0]))
 
     def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedNgramHead:  # noqa: ARG002
-        """Make a fitted head of what `FittedNgramHead.arrays` gave."""
-        seen = arrays["seen"]
+        """Make a fitted head of what `FittedNgramHead.arrays` gave.
+
+        Raises:
+            KeyError, ValueError: the arrays aren't of such a head.
+        """
+        seen = indices(arrays, "seen", below=BUCKETS)
         idf, weights = np.zeros(BUCKETS), np.zeros(BUCKETS)
-        idf[seen], weights[seen] = arrays["idf"], arrays["weights"]
-        return FittedNgramHead(idf=idf, weights=weights, intercept=float(arrays["intercept"][0]))
+        idf[seen] = numbers(arrays, "idf", length=len(seen), low=0.0)
+        weights[seen] = numbers(arrays, "weights", length=len(seen))
+        return FittedNgramHead(idf=idf, weights=weights, intercept=number(arrays, "intercept"))
 
 
 def _tf_idf(counts: Counts, idf: Floats) -> Floats:

@@ -58,6 +58,7 @@ def report_data(
             {
                 "name": agent.name,
                 "theta": agent.theta,
+                "served": agent.served,
                 "exact": bool(agent.document["options"]["exact_bar"]),
                 "bar": [row["bar"] for row in rows],
                 "early": [row["early_stop"] for row in rows],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final, Literal
 
+from sentinel_sql.evaluation.check_costs import costly_checks, stakes_note
 from sentinel_sql.report.evaluated_agents import ReportedAgent
 from sentinel_sql.report.terminal.table import NOT_SAID
 from sentinel_sql.report.verdict import Verdict, verdict
@@ -89,6 +90,13 @@ def _sure(agent: ReportedAgent) -> list[str]:
     special = [name.replace("_", " ") for name, value in options(document).items() if value]
     if special:
         said.append(f"Not as usual: evaluated with {', '.join(special)}.")
+    beyond = stakes_note(document.get("thresholds", {}), document.get("stakes", ()))
+    if beyond is not None:
+        said.append(_sentence(beyond))
+    ladder = agent.tables.get("ladder")
+    if ladder is not None:
+        rows: list[Any] = [(row["system"], row["stakes"], row["rs"]) for row in ladder.rows]
+        said += map(_sentence, costly_checks(rows))
     spent = document.get("spent")
     if spent is not None and spent > 1:
         said.append(
@@ -99,6 +107,10 @@ def _sure(agent: ReportedAgent) -> list[str]:
         told = ", ".join(f"{len(ids):,} {why}" for why, ids in document["gaps"].items() if ids)
         said.append(f"Left out: {told}.")
     return said
+
+
+def _sentence(line: str) -> str:
+    return f"{line[:1].upper()}{line[1:]}."
 
 
 def said(value: float | None, form: Form) -> str:

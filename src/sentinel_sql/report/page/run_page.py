@@ -7,16 +7,22 @@ from typing import Any
 
 from sentinel_sql.decision.payoff import chow_bar
 from sentinel_sql.decision.policy import policy
-from sentinel_sql.decision.prefix_scores import PrefixScores
-from sentinel_sql.decision.thresholds import Thresholds
 from sentinel_sql.evaluation.exhibits.stakes_sweep import GRID
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.report.page.data import HEADS, nearest_level, packed
 from sentinel_sql.report.page.templating import render
 from sentinel_sql.report.verdict import STANDINGS
+from sentinel_sql.trajectory.agent_identity import difference
 
 
-def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_stop: bool) -> str:
+def run_page(
+    view: Mapping[str, Any],
+    monitor: Monitor,
+    *,
+    stakes: float,
+    early_stop: bool,
+    agent: str | None = None,
+) -> str:
     """Return the page of one run.
 
     Args:
@@ -24,6 +30,7 @@ def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_
         monitor: whose thresholds hold.
         stakes: λ at which the page opens.
         early_stop: whether it opens with the early stop on.
+        agent: fingerprint of the run's agent; the page says where it isn't the monitor's.
 
     Raises:
         InputError: the stakes make no sense.
@@ -31,15 +38,17 @@ def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_
     """
     chow_bar(stakes)
     levels = sorted({*GRID, stakes})
-    thresholds = Thresholds.from_json(monitor.thresholds)
-    calibration = PrefixScores.from_columns(monitor.calibration)
+    thresholds = monitor.thresholds
+    calibration = monitor.calibration
     rules = [
         policy("early-stop", thresholds=thresholds, stakes=level, calibration=calibration)
         for level in levels
     ]
-    agent: dict[str, Any] = {
+    foreign = agent is not None and agent != monitor.agent
+    said: dict[str, Any] = {
         "name": monitor.agent,
         "theta": thresholds.gate.theta,
+        "served": None if thresholds.served is None else thresholds.served.limit,
         "exact": False,
         "bar": [chow_bar(level) for level in levels],
         "early": [rule.early for rule in rules],
@@ -52,12 +61,13 @@ def run_page(view: Mapping[str, Any], monitor: Monitor, *, stakes: float, early_
         levels=len(levels),
         start=nearest_level(levels, stakes),
         early=early_stop,
+        foreign=difference(monitor.agent, agent) if foreign and agent else None,
         data=packed(
             {
                 "levels": levels,
                 "standings": STANDINGS,
                 "heads": HEADS,
-                "agents": [agent],
+                "agents": [said],
                 "views": [{**view, "agent": 0}],
             }
         ),

@@ -11,6 +11,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sentinel_sql.decision.payoff import chow_bar
+from sentinel_sql.evaluation.check_costs import costly_checks, stakes_note
+from sentinel_sql.monitor.thresholds import Gate
 from sentinel_sql.report.terminal.table import (
     Json,
     Layout,
@@ -57,16 +59,19 @@ def headline(evaluation: Json) -> RenderableType:
     if any(gaps.values()):
         told = ", ".join(f"{len(ids)} {why}" for why, ids in gaps.items() if ids)
         lines.append(Text(f"left out: {told}", style="yellow"))
-    lines += [Text(f"note: {note}", style="yellow") for note in evaluation.get("notes", ())]
-    gate = evaluation["thresholds"]["gate"]
-    theta = "none" if gate["theta"] is None else f"{gate['theta']:.4g}"
-    lines.append(
-        Text(
-            f"gate θ = {theta}: stopped {gate['stopped']} of {gate['answerable']} answerable "
-            "calibration questions",
-            style="dim",
-        )
-    )
+    thresholds = evaluation["thresholds"]
+    notes = [
+        *evaluation.get("notes", ()),
+        *filter(None, [stakes_note(thresholds, evaluation["stakes"])]),
+        *costly_checks(
+            (row["system"], row["stakes"], row["rs"]["estimate"])
+            for row in evaluation["exhibits"]["ladder"]["rows"]
+        ),
+    ]
+    lines += [Text(f"note: {note}", style="yellow") for note in notes]
+    gate = Gate.model_validate(thresholds["gate"])
+    theta = "" if gate.theta is None else f"gate θ = {gate.theta:.4g}: "
+    lines.append(Text(f"{theta}{gate.why}", style="dim"))
     spent = evaluation["spent"]
     if spent is not None:
         style = "dim" if spent == 1 else "yellow"

@@ -104,6 +104,8 @@ def rules(policy: Policy, *, early_stop: bool) -> str:
         policy: in force, with Chow's bar.
         early_stop: it was asked for; without a threshold it then never stops.
     """
+    if not policy.served:
+        return f"λ = {policy.stakes:g} is above what this monitor can serve: nothing is delivered"
     stop = "off" if not early_stop else "on, but none pays at this λ"
     if policy.early is not None:
         stop = f"below s = {policy.early:.3g}"

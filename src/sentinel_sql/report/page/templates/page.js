@@ -18,6 +18,7 @@ const REASON = {
   "below-bar": "confidence is below the bar",
   "agent-abstained": "the agent itself gave no answer",
   "step-cap": "the agent ran into its step limit",
+  "stakes-too-high": "the monitor's calibration runs carry no delivery at these stakes",
 };
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -42,6 +43,9 @@ function level() {
 
 // The rules of the guard, in their order, for one run at one λ.
 function decide(view, agent, at, stopEarly) {
+  if (agent.served !== null && data.levels[at] > agent.served) {
+    return { kind: "refuse", reason: "stakes-too-high", t: 0 };
+  }
   const last = view.states.length - 1;
   for (const state of view.states) {
     const t = state.t;

@@ -89,7 +89,7 @@ class PrefixScores:
         """Read what `to_columns` gave.
 
         Raises:
-            BundleError: a column is missing, or their lengths don't fit together.
+            BundleError: a column is missing or can't be one, or they don't fit together.
         """
         try:
             held: dict[str, Any] = {field.name: columns[field.name] for field in fields(cls)}
@@ -97,18 +97,45 @@ class PrefixScores:
             raise BundleError(
                 f"the calibration columns lack {error}: fit the monitor again with `sentinel fit`"
             ) from error
-        runs, prefixes = len(held["question_ids"]), len(held["p_answerable"])
-        lengths = {name: prefixes if name in _PER_PREFIX else runs for name in held}
-        lengths["offsets"] = runs + 1
-        if any(held[name].shape != (length,) for name, length in lengths.items()) or (
-            int(held["offsets"][-1]) != prefixes
-        ):
+        if (wrong := _wrong(held)) is not None:
             raise BundleError(
-                "the calibration columns don't fit together: fit the monitor again with "
+                f"the columns don't fit together ({wrong}): fit the monitor again with "
                 "`sentinel fit`"
             )
         return cls(**held | {name: tuple(held[name].tolist()) for name in _TEXTS})
 
 
+def _wrong(held: Mapping[str, NDArray[Any]]) -> str | None:
+    """Return the name of a column that can't be one, or None."""
+    if any(column.ndim != 1 for column in held.values()):
+        return "shape"
+    runs, prefixes = len(held["question_ids"]), len(held["p_answerable"])
+    lengths = {name: prefixes if name in _PER_PREFIX else runs for name in held}
+    lengths["offsets"] = runs + 1
+    for name, column in held.items():
+        kind = "U" if name in _TEXTS else "i" if name == "offsets" else "fb"[name in _FLAGS]
+        if len(column) != lengths[name] or column.dtype.kind != kind:
+            return name
+    offsets = held["offsets"]
+    if offsets[0] != 0 or offsets[-1] != prefixes or (np.diff(offsets) < 1).any():
+        return "offsets"
+    answered = held["answered"]
+    if (answered & held["abstained"]).any() or (held["correct"] & ~answered).any():
+        return "answered"
+    known = {name: held[name] for name in ("p_answerable", "p_correct", "raw_correct")}
+    for name in ("delivery_score", "delivery", "p_unanswerable"):
+        if not np.array_equal(np.isnan(held[name]), ~answered):
+            return name
+        known[name] = held[name][answered]
+    for name, column in known.items():
+        if not ((column >= 0) & (column <= 1)).all():
+            return name
+    for name in ("tokens", "seconds"):
+        if (held[name] < 0).any() or np.isinf(held[name]).any():
+            return name
+    return None
+
+
 _TEXTS = ("question_ids", "templates")
+_FLAGS = frozenset({"answered", "abstained", "answerable", "correct", "clean"})
 _PER_PREFIX = frozenset({"p_answerable", "p_correct", "raw_correct", "tokens", "seconds"})

@@ -1,0 +1,176 @@
+"""What is frozen on the calibration pool beside the maps: gate, early stops, and stakes served.
+
+`decision` chooses these records; a monitor carries them, and they are checked when one is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from sentinel_sql.errors import BundleError
+from sentinel_sql.trajectory.record import Record
+
+GateRule = Literal["bounded", "paper", "none"]
+"""How θ is chosen: `bounded` by an exact bound over templates, by the `paper`'s rule, or not."""
+
+Count = Annotated[int, Field(ge=0, strict=True)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Stakes = Annotated[float, Field(ge=0)]
+
+
+class _Frozen(Record):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+class Gate(_Frozen):
+    """The exit gate: a run stops as soon as p_answerable(t) < `theta`.
+
+    Attributes:
+        theta: in [0, 1], or None: no gate.
+        rule: how θ was chosen.
+        answerable: answerable calibration questions behind it.
+        allowed: how many of them the paper's rule lets it stop; 0 under the other rules.
+        stopped: how many of them it stops.
+        templates: answerable calibration templates behind it.
+        templates_stopped: of how many of them it stops any question.
+        tolerance: the largest share of answerable templates that a bounded gate may stop.
+        bound: the exact 90 % upper bound on that share, for `templates_stopped`.
+        templates_needed: with how many templates, none of them stopped, there would be a gate.
+    """
+
+    theta: Share | None
+    rule: GateRule = "paper"
+    answerable: Count
+    allowed: Count = 0
+    stopped: Count
+    templates: Count = 0
+    templates_stopped: Count = 0
+    tolerance: Share = 0.0
+    bound: Share = 1.0
+    templates_needed: Count = 0
+
+    @property
+    def why(self) -> str:
+        """One sentence on what the gate guarantees, or why there is none."""
+        if self.rule == "none":
+            return "no gate: it was switched off"
+        if self.answerable == 0:
+            return "no gate: the calibration pool has no answerable question to set it by"
+        if self.rule == "paper":
+            return (
+                f"the paper's rule: stops {self.stopped} of {self.answerable} answerable "
+                f"calibration questions, where {self.allowed} may be"
+            )
+        if self.theta is None:
+            return (
+                f"no gate: {self.templates} answerable calibration templates can't show that it "
+                f"would stop at most {self.tolerance:.3g} of them; {self.templates_needed} without "
+                "a loss would"
+            )
+        return (
+            f"stops questions of {self.templates_stopped} of {self.templates} answerable "
+            f"calibration templates: at most {self.bound:.1%} of all such templates, at 90 % "
+            "confidence"
+        )
+
+
+class EarlyStop(_Frozen):
+    """The early stop at stakes λ: a run stops mid-run as soon as p_correct(t) < `threshold`.
+
+    Attributes:
+        stakes: λ.
+        exact_bar: the bar at delivery is the exact one instead of Chow's.
+        threshold: s_λ, or None: never stop, because no stop keeps RS(λ) and saves a step.
+        rs: RS(λ) of gate, early stop and delivery bar together on the calibration pool.
+        rs_without: the same without the early stop; never above `rs`.
+        steps_saved: steps of the calibration pool that gate and early stop leave unrun.
+    """
+
+    stakes: Stakes
+    exact_bar: bool
+    threshold: Annotated[float, Field(ge=0, lt=1.0001)] | None
+    rs: float
+    rs_without: float
+    steps_saved: Count
+
+
+class ServedStakes(_Frozen):
+    """How much a wrong answer may cost before calibration counts carry no delivery.
+
+    The highest block of the delivery map holds the calibration answers of the highest confidence.
+    A template counts as right if all of its answers in this block are right, so the share of such
+    templates is never above the chance that an answer of a new template is right.
+
+    Attributes:
+        templates: of the answers in the highest block.
+        right: of these, the templates all of whose answers there are right.
+        bound: the exact 90 % lower bound on the share of right templates.
+        limit: the largest λ with λ/(1+λ) ≤ `bound`.
+    """
+
+    templates: Count
+    right: Count
+    bound: Annotated[float, Field(ge=0, lt=1)]
+    limit: Stakes
+
+    @property
+    def why(self) -> str:
+        """One sentence on what the limit rests on."""
+        return (
+            f"in {self.right} of {self.templates} templates every answer of the highest confidence "
+            f"is right, so at least {self.bound:.3g} of such templates are, at 90 % confidence"
+        )
+
+
+class Thresholds(_Frozen):
+    """Everything that is frozen on the calibration pool beside the calibration maps.
+
+    Attributes:
+        gate: the exit gate.
+        early_stops: one for each λ and each delivery bar that was asked for.
+        served: which stakes the calibration counts carry; None where that isn't known, as in
+            evaluations of earlier versions: then no stakes are refused.
+    """
+
+    gate: Gate
+    early_stops: tuple[EarlyStop, ...]
+    served: ServedStakes | None = None
+
+    def early_stop(self, stakes: float, *, exact_bar: bool = False) -> EarlyStop | None:
+        """Return the frozen early stop for these stakes and this bar, or None if none was."""
+        for stop in self.early_stops:
+            if stop.stakes == stakes and stop.exact_bar == exact_bar:
+                return stop
+        return None
+
+    def serves(self, stakes: float) -> bool:
+        """Tell whether the calibration counts carry any delivery at these stakes."""
+        return self.served is None or stakes <= self.served.limit
+
+    def without_gate(self) -> Self:
+        """Return the same without a gate; early stops, which were chosen behind it, go too."""
+        off = Gate(theta=None, rule="none", answerable=self.gate.answerable, stopped=0)
+        return self.model_copy(update={"gate": off, "early_stops": ()})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-ready data; `from_json` reads it back unchanged."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_json` wrote, also that of earlier versions.
+
+        Raises:
+            BundleError: the data aren't thresholds.
+        """
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            place = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
+            raise BundleError(
+                f"the thresholds can't be read ({place or 'no record'}): fit the monitor again "
+                "with `sentinel fit`"
+            ) from error

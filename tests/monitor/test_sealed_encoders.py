@@ -1,0 +1,110 @@
+"""A bundle whose encoder and weights don't fit each other is refused when it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from run_cases import HEADER, planted_store
+from sentinel_sql.errors import BundleError
+from sentinel_sql.monitor import bundle
+from sentinel_sql.monitor.heads.embedding import EmbeddingHead
+from sentinel_sql.pipeline.fit import fit
+from sentinel_sql.storage.saved_parts import packed, unpacked
+from tiny_encoder import make_encoder
+
+
+@pytest.fixture(scope="module")
+def original(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made, pools, labels = planted_store(180, seed=31)
+    monitor = fit(made, pools, labels, HEADER, head=EmbeddingHead(encoder=str(tiny_encoder)))
+    folder = tmp_path_factory.mktemp("embedding") / "monitor"
+    bundle.save(monitor, folder)
+    return folder
+
+
+@pytest.fixture
+def saved(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "monitor"))
+
+
+def seal(folder: Path) -> None:
+    """Make every hash of the manifest fit what the folder holds."""
+    path = folder / bundle.MANIFEST
+    manifest = json.loads(path.read_text())
+    for name in manifest["files"]:
+        manifest["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    path.write_text(json.dumps(bundle._sealed(manifest)))
+
+
+def test_the_untouched_bundle_loads(saved: Path) -> None:
+    seal(saved)
+    assert bundle.load(saved).estimators.head.name == "embedding"
+
+
+@pytest.mark.parametrize("name", ["center", "scale", "weights"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda column: column[:-3],
+        lambda column: np.concatenate([column, column]),
+        lambda column: np.where(np.arange(len(column)) == 5, np.nan, column),
+        lambda column: column.reshape(3, -1),
+    ],
+)
+def test_weights_that_do_not_fit_the_encoder_are_refused_by_name(
+    saved: Path, name: str, change: Callable[[Any], Any]
+) -> None:
+    arrays = unpacked((saved / "monitor.npz").read_bytes())
+    key = f"correctness/{name}"
+    (saved / "monitor.npz").write_bytes(packed(arrays | {key: change(arrays[key])}))
+    seal(saved)
+    with pytest.raises(BundleError, match=rf"correctness: {name}"):
+        bundle.load(saved)
+
+
+def test_weights_of_another_encoder_are_refused(
+    saved: Path, planted_texts: list[str], tmp_path: Path
+) -> None:
+    other = make_encoder(tmp_path / "other", planted_texts, layers=3, width=16, longest=512)
+    shutil.copyfile(other / "model.safetensors", saved / "answerability" / "model.safetensors")
+    seal(saved)
+    with pytest.raises(BundleError, match="damaged") as told:
+        bundle.load(saved)
+    assert "\n" not in str(told.value)
+
+
+def test_an_encoder_of_another_width_is_refused(
+    saved: Path, planted_texts: list[str], tmp_path: Path
+) -> None:
+    other = make_encoder(tmp_path / "other", planted_texts, layers=3, width=16, longest=512)
+    for name in ("model.safetensors", "config.json"):
+        shutil.copyfile(other / name, saved / "answerability" / name)
+    seal(saved)
+    with pytest.raises(BundleError, match="damaged"):
+        bundle.load(saved)
+
+
+@pytest.mark.parametrize("wrong", ["nan", "absent"])
+def test_encoder_weights_that_are_no_numbers_or_lacking_are_refused(
+    saved: Path, wrong: str
+) -> None:
+    numpy_files = pytest.importorskip("safetensors.numpy")
+    path = saved / "answerability" / "model.safetensors"
+    weights = numpy_files.load_file(path)
+    name = next(key for key in sorted(weights) if "layer" in key and key.endswith("weight"))
+    if wrong == "nan":
+        weights[name] = np.full_like(weights[name], np.nan)
+    else:
+        del weights[name]
+    numpy_files.save_file(weights, path, metadata={"format": "pt"})
+    seal(saved)
+    with pytest.raises(BundleError, match="damaged"):
+        bundle.load(saved)
