@@ -26,7 +26,9 @@ def test_a_higher_score_never_gets_a_lower_confidence(
 
 
 @given(cases)
-def test_confidence_of_a_block_follows_the_rule_of_succession(fitted_on: list[tuple[float, bool]]) -> None:
+def test_block_confidence_follows_the_rule_of_succession(
+    fitted_on: list[tuple[float, bool]],
+) -> None:
     raw, targets = map(np.array, zip(*fitted_on, strict=True))
     confidences = fit_map(raw, targets)(raw)
     for level in np.unique(confidences):
@@ -84,9 +86,7 @@ def test_one_class_gives_a_constant_map(only: bool) -> None:
         ([-0.1, 0.2], [0.2, 0.3], "range"),
     ],
 )
-def test_invalid_map_is_refused(
-    scores: list[float], confidences: list[float], what: str
-) -> None:
+def test_invalid_map_is_refused(scores: list[float], confidences: list[float], what: str) -> None:
     with pytest.raises(ValueError, match=what):
         CalibrationMap(scores=np.array(scores, float), confidences=np.array(confidences, float))
 
