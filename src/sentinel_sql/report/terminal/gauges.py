@@ -23,6 +23,7 @@ STYLES: Mapping[Kind, str] = {
 }
 _COLUMNS = (("t", 2), ("step", 34), ("answerable", 10), ("correct", 10), ("decision", 17))
 """Names and widths; with one blank between two they fill 77 of 80 columns."""
+_WIDTHS = tuple(width for _, width in _COLUMNS)
 _CELLS = 10
 _WIDE = 40
 _SQL_KEPT, _RESULT_KEPT = 100, 66
@@ -209,11 +210,11 @@ def _cut(text: str, length: int) -> str:
 
 
 def _bare_line(*cells: Text) -> Table:
-    number, *others = (width for _, width in _COLUMNS)
+    number, *others = _WIDTHS
     return _line(*cells, widths=(number, sum(others) + len(others) - 1))
 
 
-def _line(*cells: Text, widths: Sequence[int] = tuple(width for _, width in _COLUMNS)) -> Table:
+def _line(*cells: Text, widths: Sequence[int] = _WIDTHS) -> Table:
     """Lay cells out in fixed columns, so that lines printed one by one stand as one table."""
     table = Table.grid(padding=(0, 1))
     for width in widths:
