@@ -633,3 +633,15 @@ def test_another_agent_is_told_by_what_differs(
         with Guard.over(monitor, stakes=1.0, agent=agent).session(ASKED) as session:
             assert session.verdict.reason == "other-agent"
             assert words in str(session.fault)
+
+
+def test_guard_by_default_stops_nothing_mid_run_and_asks_for_chow_s_bar(
+    monitor: Monitor, tmp_path: Path
+) -> None:
+    save(monitor, tmp_path / "monitor")
+    for guard in (
+        Guard.over(monitor, stakes=1.0),
+        Guard.load(tmp_path / "monitor", stakes=1.0),
+    ):
+        assert (guard.policy.early, guard.policy.bar) == (None, "chow")
+        assert guard.on_unavailable == "withhold"
