@@ -360,6 +360,7 @@ def test_a_broken_head_delivers_nothing_and_says_so(
     assert (answer.value, answer.confidence) == (None, None)
     assert "smith" not in repr(answer) + repr(session.verdict)
     assert session.fault is not None
+    assert answer.fault is session.fault
 
 
 def test_unjudged_answers_pass_only_where_that_was_asked_for(monitor: Monitor) -> None:
@@ -389,6 +390,7 @@ def test_a_monitor_of_another_world_judges_nothing(
     assert session.answer is not None
     assert (session.answer.decision, session.answer.reason) == ("refuse", reason)
     assert isinstance(session.fault, BundleError)
+    assert session.answer.fault is session.fault
     assert "the monitor was fitted on" in str(session.fault)
     own = {"agent": monitor.agent, "schema": header().schema, "clock": CLOCK}
     with lenient(monitor, **own).session(ASKED) as session:
