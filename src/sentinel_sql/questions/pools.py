@@ -195,8 +195,8 @@ def make_pools(
 
     Raises:
         QuestionsError: the file can't be read.
-        PoolsError: the seed or the fractions don't fit, there are fewer than three templates, or a
-            template joins two that were in different pools of `like`.
+        PoolsError: the fractions don't fit, there are fewer than three templates, or a template
+            joins two that were in different pools of `like`.
     """
     if not isinstance(seed, int):
         raise PoolsError(f"seed={seed!r} is no whole number: give one, such as 42")
