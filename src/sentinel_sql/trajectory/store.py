@@ -323,10 +323,9 @@ def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifes
     for name in ("database", "clock", "schema_sha256"):
         theirs, ours = getattr(asked, name), getattr(there, name)
         if None not in (theirs, ours) and theirs != ours:
-            remedy = f"open the database at clock={ours!r}, or " if name == "clock" else ""
             raise StoreError(
                 f"{folder}: holds runs whose {name} is {ours}, and these have {theirs}; "
-                f"{remedy}use another store"
+                "use another store"
             )
     return there
 
