@@ -29,9 +29,9 @@ from sentinel_sql.errors import InputError
 from sentinel_sql.result_line import cell_text, whole_characters
 
 _LONGEST = 20_000
-"""Characters of a sentence that are read, ours."""
+"""Characters of a sentence that are read, ours: what stands behind them nobody has compared."""
 _MARKDOWN = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|^#+\s*", re.MULTILINE)
-_ENUMERATED = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*•])\s+", re.MULTILINE)
+_ENUMERATED = re.compile(r"^[^\S\n]*(?:\(?\d{1,3}[.)]|[-*•])\s+", re.MULTILINE)
 _INLINE = re.compile(r"(?<![\w(])\(?(\d{1,2})[.)]\s")
 _CONDITION = re.compile(
     r"(?:[<>=]=?|<>|!=|\bbetween|\band|\blike|\bin\s*\(|\boffset|\blimit|,)\s*"
@@ -102,6 +102,8 @@ class Claims:
         missing += named.in_another_row(_names_beside(held, contents))
         missing += named.missing()
         missing += _denied(text, contents, says_more=bool(held or named.mentioned))
+        if len(self.text) > _LONGEST:
+            missing.append(f"what stands behind its first {_LONGEST:,} characters")
         return tuple(dict.fromkeys(missing))
 
 
@@ -234,18 +236,18 @@ def _names_beside(numbers: Sequence[Number], contents: Contents) -> dict[str, se
     if not 1 < len(contents.rows) <= MOST_ROWS:
         return {}
     beside: dict[str, set[str]] = {}
-    for number in numbers:
+    rows = []
+    for row in contents.rows:
+        cells = [as_number(cell) for cell in row]
+        names = {
+            folded(cell_text(cell)) for cell, its in zip(row, cells, strict=True) if its is None
+        }
+        rows.append(([its for its in cells if its is not None], names))
+    for number in {number.shown: number for number in numbers}.values():
         if number.bound != "exact" or number.percent:
             continue
-        for row in contents.rows:
-            cells = [as_number(cell) for cell in row]
-            fits = any(
-                cell is not None and abs(cell - value) <= half
-                for cell in cells
-                for value, half in number.readings
-            )
-            if fits:
-                names = {folded(cell_text(cell)) for cell in row if as_number(cell) is None}
+        for values, names in rows:
+            if any(abs(its - value) <= half for its in values for value, half in number.readings):
                 beside.setdefault(number.shown, set()).update(names)
     return beside
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sentinel_sql.decision.sentence.contents import Contents, folded
 from sentinel_sql.decision.sentence.numbers import blanked
@@ -18,6 +20,7 @@ from sentinel_sql.decision.sentence.vocabulary import (
     is_english,
     stem,
 )
+from sentinel_sql.result_line import cell_text
 
 _QUOTED = re.compile(
     r"""(?<!\w)'([^'\n]{1,80})'(?!\w)|"([^"\n]{1,80})"|“([^”\n]{1,80})”|‘([^’\n]{1,80})’|`([^`\n]{1,80})`"""
@@ -91,9 +94,9 @@ class Named:
             words |= _initials(source)
         for cell in contents.texts:
             words |= {stem(alias) for alias in ALIASES.get(cell, ())}
-        inside = f" {folded(text)} "
+        inside = _Folded.of(text)
         cells = sorted(contents.texts, key=len, reverse=True)[: 10 * MOST_ROWS]
-        mentioned = frozenset(cell for cell in cells if cell and _mentions(inside, cell))
+        mentioned = frozenset(cell for cell in cells if cell and inside.mentions(cell))
         return cls(
             text=text,
             words=blanked(text, spans),
@@ -121,7 +124,7 @@ class Named:
                 yield quoted
 
     def _opposite(self) -> Iterator[str]:
-        cell = folded(str(self.contents.single)) if self.contents.has_single else ""
+        cell = folded(cell_text(self.contents.single)) if self.contents.has_single else ""
         other = OPPOSITES.get(cell)
         if other is None:
             return
@@ -144,8 +147,7 @@ class Named:
                 _START.search(self.words[max(0, match.start() - 20) : match.start()]) is not None
             )
             if opens and word[1:].islower():
-                sentence = self._sentence_at(match.start())
-                named = any(_mentions(f" {folded(sentence)} ", cell) for cell in self.mentioned)
+                named = self._names(self._sentence_at(match.start()))
                 if named or low.endswith("ly") or not self.contents.texts:
                     continue
             yield word
@@ -216,11 +218,11 @@ class Named:
                         yield shown
 
     def _names(self, segment: str) -> set[str]:
-        inside = f" {folded(segment)} "
-        found = {cell for cell in self.mentioned if _mentions(inside, cell)}
-        return {
-            cell for cell in found if not any(cell != other and cell in other for other in found)
-        }
+        inside = _Folded.of(segment)
+        near = {cell for its in inside.stems for cell in self._by_stem.get(its, ())}
+        found = {cell for cell in near if inside.mentions(cell)}
+        joined = "\n".join(found)
+        return {cell for cell in found if joined.find(cell, joined.find(cell) + 1) < 0}
 
     def _unknown(self, text: str) -> Iterator[str]:
         for word in _WORD.findall(text):
@@ -237,10 +239,26 @@ class Named:
             return True
         if low in ACRONYMS or part.isdigit():
             return True
-        return len(its) >= 5 and any(
-            len(known) >= 5 and (known.startswith(its) or its.startswith(known))
-            for known in self.known
-        )
+        if len(its) < 5:
+            return False
+        if any(its[:end] in self.known for end in range(5, len(its))):
+            return True
+        place = bisect_left(self._sorted, its)
+        return place < len(self._sorted) and self._sorted[place].startswith(its)
+
+    @cached_property
+    def _by_stem(self) -> dict[str, set[str]]:
+        """The mentioned cells by the stems of their words: one that a text names shares a stem."""
+        found: dict[str, set[str]] = {}
+        for cell in self.mentioned:
+            for word in " ".join((cell, *ALIASES.get(cell, ()))).split():
+                for its in (stem(word), stem(f"{word}s")):
+                    found.setdefault(its, set()).add(cell)
+        return found
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.known)
 
     def _sentence_at(self, place: int) -> str:
         start = 0
@@ -258,20 +276,31 @@ def _threes(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         yield words[place - 1], words[place], words[place + 1] if place + 1 < len(words) else ""
 
 
-def _mentions(inside: str, cell: str) -> bool:
-    """Tell whether a folded text names a cell: by its words, an alias, or most words."""
-    if any(f" {each} " in inside for each in (cell, *ALIASES.get(cell, ()))):
-        return True
-    words = cell.split()
-    if len(words) > 1 and f" {words[0][0]} {' '.join(words[1:])} " in inside:
-        return True  # E. coli
-    long = [word for word in words if len(word) > 3]
-    if len(cell) > 3 and f" {cell}s " in inside:
-        return True
-    if len(long) < 2:
-        return False
-    stems = {stem(word) for word in inside.split()}
-    return sum(stem(word) in stems for word in long) >= 0.6 * len(long)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Folded:
+    """A text as names are looked for in it: folded between blanks, and the stems of its words."""
+
+    text: str
+    stems: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> _Folded:
+        inside = f" {folded(text)} "
+        return cls(text=inside, stems=frozenset(map(stem, inside.split())))
+
+    def mentions(self, cell: str) -> bool:
+        """Tell whether the text names a folded cell: by its words, an alias, or most words."""
+        if any(f" {each} " in self.text for each in (cell, *ALIASES.get(cell, ()))):
+            return True
+        words = cell.split()
+        if len(words) > 1 and f" {words[0][0]} {' '.join(words[1:])} " in self.text:
+            return True  # E. coli
+        long = [word for word in words if len(word) > 3]
+        if len(cell) > 3 and f" {cell}s " in self.text:
+            return True
+        if len(long) < 2:
+            return False
+        return sum(stem(word) in self.stems for word in long) >= 0.6 * len(long)
 
 
 def _initials(source: str) -> set[str]:

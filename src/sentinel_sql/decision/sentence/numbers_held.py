@@ -51,7 +51,7 @@ def holds_number(number: Number, contents: Contents, *, text: str, asked_units: 
         return ranked or _direct(number, contents)
     if _direct(number, contents) and not _other_unit(number, contents, asked_units):
         return True
-    counts = contents.counts()
+    counts = contents.counts
     if number.unit is None and not number.percent:
         exact = {value for value, _ in number.readings}
         if any(Decimal(count) in exact or _within(number, [Decimal(count)]) for count in counts):
