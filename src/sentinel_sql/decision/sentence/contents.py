@@ -12,7 +12,8 @@ from typing import Any
 
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.sentence.dates import Clock, Day, moments_in
-from sentinel_sql.decision.sentence.numbers import UNITS, blanked, numbers_in
+from sentinel_sql.decision.sentence.numbers import blanked, numbers_in
+from sentinel_sql.decision.sentence.units import UNITS
 from sentinel_sql.result_line import cell_text
 
 MOST_DERIVED = 200

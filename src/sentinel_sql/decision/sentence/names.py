@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from sentinel_sql.decision.sentence.contents import Contents, folded
-from sentinel_sql.decision.sentence.numbers import blanked
+from sentinel_sql.decision.sentence.folded_text import FoldedText, own_words
+from sentinel_sql.decision.sentence.numbers import Number, blanked
 from sentinel_sql.decision.sentence.vocabulary import (
     ACRONYMS,
     ALIASES,
@@ -94,7 +95,7 @@ class Named:
             words |= _initials(source)
         for cell in contents.texts:
             words |= {stem(alias) for alias in ALIASES.get(cell, ())}
-        inside = _Folded.of(text)
+        inside = FoldedText.of(text)
         cells = sorted(contents.texts, key=len, reverse=True)[: 10 * MOST_ROWS]
         mentioned = frozenset(cell for cell in cells if cell and inside.mentions(cell))
         return cls(
@@ -199,12 +200,17 @@ class Named:
         Args:
             held_in: a number as the sentence writes it → the names beside which it stands.
         """
+        yield from self._elsewhere(held_in, self._names)
+
+    def _elsewhere(
+        self, held_in: dict[str, set[str]], names_in: Callable[[str], set[str]]
+    ) -> Iterator[str]:
         for sentence in _SENTENCE.split(self.text):
             if "respectively" in sentence.lower():
                 continue
             pairs: list[tuple[set[str], list[str]]] = []
             for segment in _SEGMENT.split(sentence):
-                names = self._names(segment)
+                names = names_in(segment)
                 inside = [
                     shown
                     for shown in held_in
@@ -217,8 +223,36 @@ class Named:
                     if not names & held_in[shown]:
                         yield shown
 
+    def in_another_column(self, numbers: Iterable[Number], columns: Sequence[str]) -> Iterator[str]:
+        """Yield numbers that stand beside a column's name, and in the result in another column.
+
+        Args:
+            numbers: of the sentence, which the result holds.
+            columns: the names of the columns.
+        """
+        own = own_words(columns)
+        if not any(own) or len(self.contents.rows) > MOST_ROWS:
+            return
+        held_in: dict[str, set[str]] = {}
+        for number in numbers:
+            for name, column in zip(columns, self.contents.columns, strict=False):
+                if any(
+                    abs(its - value) <= half for its in column for value, half in number.readings
+                ):
+                    held_in.setdefault(number.shown, set()).add(name)
+
+        def named(segment: str) -> set[str]:
+            stems = {stem(word) for word in re.findall(r"[^\W\d_]+", segment)}
+            return {
+                name
+                for name, words in zip(columns, own, strict=True)
+                if any(its.startswith(word) for word in words for its in stems)
+            }
+
+        yield from self._elsewhere(held_in, named)
+
     def _names(self, segment: str) -> set[str]:
-        inside = _Folded.of(segment)
+        inside = FoldedText.of(segment)
         near = {cell for its in inside.stems for cell in self._by_stem.get(its, ())}
         found = {cell for cell in near if inside.mentions(cell)}
         joined = "\n".join(found)
@@ -274,33 +308,6 @@ def _threes(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yield each word but the first between its neighbours; behind the last one stands nothing."""
     for place in range(1, len(words)):
         yield words[place - 1], words[place], words[place + 1] if place + 1 < len(words) else ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Folded:
-    """A text as names are looked for in it: folded between blanks, and the stems of its words."""
-
-    text: str
-    stems: frozenset[str]
-
-    @classmethod
-    def of(cls, text: str) -> _Folded:
-        inside = f" {folded(text)} "
-        return cls(text=inside, stems=frozenset(map(stem, inside.split())))
-
-    def mentions(self, cell: str) -> bool:
-        """Tell whether the text names a folded cell: by its words, an alias, or most words."""
-        if any(f" {each} " in self.text for each in (cell, *ALIASES.get(cell, ()))):
-            return True
-        words = cell.split()
-        if len(words) > 1 and f" {words[0][0]} {' '.join(words[1:])} " in self.text:
-            return True  # E. coli
-        long = [word for word in words if len(word) > 3]
-        if len(cell) > 3 and f" {cell}s " in self.text:
-            return True
-        if len(long) < 2:
-            return False
-        return sum(stem(word) in self.stems for word in long) >= 0.6 * len(long)
 
 
 def _initials(source: str) -> set[str]:
