@@ -176,6 +176,14 @@ def test_reading_in_all_its_forms_runs(
         ("PRAGMA main.user_version = 7", "PRAGMA user_version"),
         ("VACUUM INTO 'x'", "VACUUM"),
         ("REPLACE INTO drugs VALUES ('x')", "REPLACE"),
+        ("UPDATE sqlite_master SET sql = 'x'", "UPDATE"),
+        ("SELECT * FROM pragma_query_only", "a table of SQLite's own"),
+        ("SELECT count(*) FROM pragma_database_list", "a table of SQLite's own"),
+        ("SELECT name FROM drugs, dbstat", "a table of SQLite's own"),
+        (
+            "WITH a AS (SELECT * FROM pragma_compile_options) SELECT * FROM a",
+            "a table of SQLite's own",
+        ),
     ],
 )
 def test_a_refusal_names_the_statement_that_was_written(

@@ -148,6 +148,8 @@ class Gatekeeper:
             if (first or "").lower() in READ_PRAGMAS or (first, second) == ("data_version", None):
                 return sqlite3.SQLITE_OK
             return self.refuse(f"PRAGMA {first}; {_ONLY}")
+        if first == "sqlite_master":  # SQLite itself declares a table of its own at its first use
+            return self.refuse(f"a table of SQLite's own; {_ONLY}")
         return self.refuse(f"{_ACTIONS.get(action, f'action {action}')}; {_ONLY}")
 
     def refuse(self, reason: str) -> int:
