@@ -177,12 +177,15 @@ def test_reading_in_all_its_forms_runs(
         ("VACUUM INTO 'x'", "VACUUM"),
         ("REPLACE INTO drugs VALUES ('x')", "REPLACE"),
         ("UPDATE sqlite_master SET sql = 'x'", "UPDATE"),
-        ("SELECT * FROM pragma_query_only", "a table of SQLite's own"),
-        ("SELECT count(*) FROM pragma_database_list", "a table of SQLite's own"),
-        ("SELECT name FROM drugs, dbstat", "a table of SQLite's own"),
+        ("SELECT * FROM pragma_query_only", "a virtual table of SQLite's own may not be read"),
+        (
+            "SELECT count(*) FROM pragma_database_list",
+            "a virtual table of SQLite's own may not be read",
+        ),
+        ("SELECT name FROM drugs, dbstat", "a virtual table of SQLite's own may not be read"),
         (
             "WITH a AS (SELECT * FROM pragma_compile_options) SELECT * FROM a",
-            "a table of SQLite's own",
+            "a virtual table of SQLite's own may not be read",
         ),
     ],
 )
@@ -192,6 +195,17 @@ def test_a_refusal_names_the_statement_that_was_written(
     result = ward.execute(sql)
     assert result.kind == "refused"
     assert (result.error or "").startswith(f"not allowed: {named};")
+
+
+@pytest.mark.parametrize(
+    "table", ["pragma_compile_options", "pragma_database_list", "pragma_function_list", "dbstat"]
+)
+def test_reading_a_built_in_table_is_never_called_an_update(
+    table: str, ward: SqliteDatabase
+) -> None:
+    result = ward.execute(f"SELECT * FROM {table}")
+    assert result.kind in ("refused", "error")  # SQLite may be built without it
+    assert not set((result.error or "").split()) & {"UPDATE;", "DELETE;", "INSERT;", "CREATE"}
 
 
 @pytest.mark.parametrize(

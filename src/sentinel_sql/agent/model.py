@@ -35,6 +35,7 @@ class Reply:
             and weren't taken.
         first: the likeliest first tokens with their natural log-probabilities, likeliest first;
             empty where the model tells none.
+        reasoning: whether the text is reasoning alone, as no other text came.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Reply:
     cut_by: CutBy | None = None
     telemetry_unread: bool = False
     first: tuple[tuple[str, float], ...] = ()
+    reasoning: bool = False
 
 
 class ChatModel(Protocol):
