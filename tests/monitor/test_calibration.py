@@ -83,7 +83,6 @@ def test_one_class_gives_a_constant_map(only: bool) -> None:
         ([0.1, 0.1], [0.1, 0.2], "monotone"),
         ([0.1, 0.2], [0.2, 0.1], "monotone"),
         ([0.1, 0.2], [0.2, 1.1], "range"),
-        ([-0.1, 0.2], [0.2, 0.3], "range"),
     ],
 )
 def test_invalid_map_is_refused(scores: list[float], confidences: list[float], what: str) -> None:
@@ -91,7 +90,20 @@ def test_invalid_map_is_refused(scores: list[float], confidences: list[float], w
         CalibrationMap(scores=np.array(scores, float), confidences=np.array(confidences, float))
 
 
+@pytest.mark.parametrize("scores", [[-0.1, 0.2], [0.2, 1.1]])
+def test_a_stored_map_of_impossible_scores_is_refused(scores: list[float]) -> None:
+    with pytest.raises(ValueError, match="range"):
+        CalibrationMap.restore({"scores": np.array(scores), "confidences": np.array([0.2, 0.3])})
+
+
 def test_calibration_map_keeps_nan() -> None:
     for raw in ([0.5], [0.2, 0.8]):
         mapped = fit_map(np.array(raw), np.arange(len(raw)) > 0)(np.array([np.nan]))
         assert np.isnan(mapped).all()
+
+
+def test_scores_of_any_range_get_confidences() -> None:
+    raw = np.array([-40.0, -3.5, -3.0, 0.0, 12.0])  # such as mean log-probabilities of a rival
+    fitted = fit_map(raw, np.array([False, False, True, True, True]))
+    assert (np.diff(fitted(raw)) >= 0).all()
+    assert fitted(np.array([-100.0, 100.0])).tolist() == [fitted(raw)[0], fitted(raw)[-1]]
