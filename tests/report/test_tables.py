@@ -29,6 +29,7 @@ def document(runs: int = 2500, spent: int | None = 1, **changes: Any) -> dict[st
         "gaps": {"questions without a run": ["q1", "q2"], "runs without a label": []},
         "thresholds": frozen.to_json(),
         "spent": spent,
+        "stakes": list(evidence.stakes),
         "exhibits": {name: exhibit(evidence).to_json() for name, exhibit in EXHIBITS.items()},
     }
     return dict(json.loads(json.dumps(made, allow_nan=False)))

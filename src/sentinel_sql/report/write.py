@@ -167,7 +167,7 @@ def _check_place(agents: Sequence[ReportedAgent], out: Path) -> None:
         if folder == place or folder in place.parents:
             raise InputError(
                 f"the report can't be written to {out}, which is in the evaluation "
-                f"{agent.folder}: name a folder outside of it"
+                f"{agent.folder}: name another folder"
             )
 
 
