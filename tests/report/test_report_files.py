@@ -203,7 +203,7 @@ def test_paper_agents_are_shown_and_marked(both_folder: Path) -> None:
 def test_single_agent_is_compared_with_the_paper_only(report_folder: Path) -> None:
     html = (report_folder / "report.html").read_text()
     assert "Comparison of the agents" not in html
-    assert "the paperthe paper&#39;s for orientation#39;s agents for orientation" in html
+    assert "the paper&#39;s agents for orientation" in html
 
 
 def test_page_says_runs_if_it_counts_runs(report_folder: Path, known: Known) -> None:

@@ -56,7 +56,8 @@ def test_tables_fit_80_columns_uncut(runs: int) -> None:
 
 
 def test_first_lines_show_the_ladder_at_every_stakes() -> None:
-    first = shown(document())[:30]
+    # Random confidences make every check costly, and each of the three has a line above the table.
+    first = shown(document())[:33]
     for stakes in ("λ = 1", "λ = 4", "λ = 9"):
         assert any(stakes in line for line in first)
     for system in SYSTEMS:
