@@ -20,7 +20,7 @@ from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import make_step
-from sentinel_sql.trajectory.record import Trajectory
+from sentinel_sql.trajectory.record import Step, Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
 
 CLOCK = "2100-12-31 23:59:00"
@@ -112,6 +112,7 @@ def test_each_kind_of_run_gets_its_label(
         ("how  MANY?\n", 0),
         ("Database: ward.\nQuestion: How many? Answer in SQL.", 0),
         ("How many men?", 1),
+        (" ", 1),
         ("Which?", 1),
     ],
 )
@@ -156,6 +157,27 @@ def test_a_run_that_states_two_answers_is_left_out_and_counted(
     odd = odd.model_copy(update={"steps": (step,)})
     labelling = label_runs([odd], QUESTIONS, database, "rules", "sentinel-1")
     assert labelling.to_json()["unlabelled"] == ({"two-answers": 1} if differ else {})
+
+
+@pytest.mark.parametrize("question", ["count", "phone"])
+@pytest.mark.parametrize(
+    ("last", "outcome", "differ"),
+    [
+        (make_step(1, action="final_sql", sql="SELECT 3"), "abstained", True),
+        (make_step(1, action="final_sql", sql="SELECT 3"), "cap", True),
+        (make_step(1, action="final_null"), "cap", True),
+        (make_step(1, action="final_null"), "abstained", False),
+        (make_step(1, action="sql", sql="SELECT 3"), "cap", False),
+        (make_step(1, action="sql", sql="SELECT 3"), "abstained", False),
+    ],
+)
+def test_a_run_whose_outcome_contradicts_its_last_step_is_left_out_and_counted(
+    database: Counting, question: str, last: Step, outcome: str, differ: bool
+) -> None:
+    odd = run(question, None, outcome).model_copy(update={"steps": (last,)})
+    labelling = label_runs([odd], QUESTIONS, database, "rules", "sentinel-1")
+    assert labelling.to_json()["unlabelled"] == ({"two-answers": 1} if differ else {})
+    assert len(labelling.labels) == (not differ)
 
 
 def test_what_cannot_be_decided_is_left_out_and_counted(database: Counting) -> None:

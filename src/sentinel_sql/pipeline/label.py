@@ -46,9 +46,9 @@ class Labelling:
 
     `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here),
     `gold-timed-out` (not within the deadline), `cut` (a result was cut at the executor's limits,
-    and the rest would decide) or `two-answers` (the run's outcome names another query than its
-    last step). `reworded` counts runs whose question reads otherwise than the file's of that id:
-    the id may be another question's.
+    and the rest would decide) or `two-answers` (the run's outcome is another one than that of
+    its last step). `reworded` counts runs whose question reads otherwise than the file's of that
+    id: the id may be another question's.
     """
 
     header: LabelsHeader
@@ -158,11 +158,13 @@ def compare_runs(
     by_gold: dict[str, list[Trajectory]] = defaultdict(list)
     for run in runs:
         question = asked[run.question.id]
-        if run.outcome.kind == "answered" and question.gold_sql is not None:
+        if run.states_two_answers:
+            unlabelled[run.question.id] = "two-answers"
+        elif run.outcome.kind == "answered" and question.gold_sql is not None:
             by_gold[question.gold_sql].append(run)
         else:
             labels[run.question.id] = _without_comparison(run, question)
-    done = len(labels)
+    done = len(labels) + len(unlabelled)
     for gold_sql, same_gold in by_gold.items():
         gold = database.execute(equivalence.postprocess(gold_sql))
         for run in same_gold:
@@ -193,7 +195,7 @@ def _is_reworded(run: Trajectory, question: Question) -> bool:
     given, known = (
         " ".join(text.casefold().split()) for text in (run.question.text, question.text)
     )
-    return known not in given and given not in known
+    return not given or (known not in given and given not in known)
 
 
 def _asked(
@@ -247,8 +249,6 @@ def _compared(
     mode: Equivalence,
 ) -> Label | str:
     """Return the label of an answer to an answerable question, or why there is none."""
-    if run.states_two_answers:
-        return "two-answers"
     if gold.kind in ("error", "refused"):
         return "gold-timed-out" if gold.timed_out else "gold-fails"
     gold_sql, final_sql = question.gold_sql or "", run.outcome.final_sql or ""
