@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sentinel_sql.decision.policy import Kind, Reason
@@ -89,6 +89,8 @@ class Answer:
             judged, and a sentence about it may say something else.
         differs: the numbers, dates and names of the sentence that the result doesn't hold.
         notes: what of the run wasn't taken, and why, in words.
+        fault: why the monitor couldn't judge, as `GuardSession.fault` gives it; never printed with
+            the answer.
     """
 
     decision: Kind
@@ -103,6 +105,7 @@ class Answer:
     text_judged: bool = False
     differs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    fault: Exception | None = field(default=None, repr=False, compare=False)
 
     @property
     def delivered(self) -> bool:

@@ -224,7 +224,9 @@ def _asked(
     if strangers:
         raise LabelsError(
             f"{len(strangers)} of {len(runs)} runs are of questions that no question file holds, "
-            f"first {strangers[0]!r}: name their question files with --questions"
+            f"first {strangers[0]!r}: a run's id is that of its question, and these files hold ids "
+            f"such as {next(iter(by_id), None)!r}; name the runs' question files with --questions, "
+            "or give the runs these ids"
         )
     return asked
 
