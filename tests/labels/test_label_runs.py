@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,6 +138,26 @@ def test_a_runaway_answer_is_stopped_and_unjudged(database: Counting) -> None:
     labels = label_runs([run("count", RUNAWAY)], QUESTIONS, database, "rules", "sentinel-1").labels
     assert time.monotonic() - started < 30
     assert [(label.correct, label.reason) for label in labels] == [(None, "timed-out")]
+
+
+LARGE = "SELECT length(group_concat(printf('%.*c', 90000000, 'a'))) - 269999999 FROM t"
+
+
+def test_an_answer_that_needs_more_memory_than_it_may_take_is_unjudged(tmp_path: Path) -> None:
+    path = tmp_path / "ward.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE t (x TEXT); INSERT INTO t VALUES ('a'), ('b'), ('c')"
+        )
+    large = Question(id="large", text="?", answerable=True, gold_sql=LARGE)
+    for megabytes, reason, left_out in ((100, "out-of-memory", 1), (1000, "strict-match", 0)):
+        limits = Limits(memory=megabytes * 10**6)
+        with SqliteDatabase.open(path, clock=CLOCK, limits=limits) as small:
+            runs = [run("count", LARGE), run("large", "SELECT 3")]
+            made = label_runs(runs, [COUNT, large], small, "rules", "sentinel-1")
+        assert made.labels[0].reason == reason
+        assert made.labels[0].without_verdict is bool(left_out)
+        assert list(made.unlabelled.values()) == ["gold-out-of-memory"] * left_out
 
 
 @pytest.mark.parametrize(
