@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.exhibits.stakes_sweep import StakesRow
 from sentinel_sql.evaluation.share_interval import exact_share
 from sentinel_sql.evaluation_store.typed_rows import record_of
+from sentinel_sql.report.page.data import first_level, nearest_level
 from sentinel_sql.report.verdict import STANDINGS, Span, spans, standings, verdict
 
 reals = st.floats(-5, 1)
@@ -165,3 +167,20 @@ def test_a_table_that_doesnt_count_its_answers_is_never_sure() -> None:
     said = verdict(rows, runs=600)
     assert said.tone == "unsure"
     assert "evaluate again" in " ".join(said.sentences)
+
+
+@given(st.lists(tables(), min_size=1, max_size=3), st.floats(0.1, 20))
+def test_a_page_opens_where_some_agent_answers(
+    agents: list[list[StakesRow]], wanted: float
+) -> None:
+    shared = min(agents, key=len)
+    levels = [row.stakes for row in shared]
+    told: Any = [SimpleNamespace(stakes=rows) for rows in agents]
+    silent = [all(standings(rows)[at] == "silent" for rows in agents) for at in range(len(shared))]
+    opened, start = first_level(told, levels, wanted), nearest_level(levels, wanted)
+    if all(silent[: start + 1]):
+        assert opened == start
+    else:
+        assert not silent[opened]
+        assert opened <= start
+        assert all(silent[opened + 1 : start + 1])

@@ -60,7 +60,9 @@ class WorkerProcess:
     @property
     def usable(self) -> bool:
         """Whether it waits for a statement: an idle worker has nothing to say unless it ended."""
-        return not self.closed and (not self._ready or not self._readable.poll(0))
+        if self.closed or self._process.poll() is not None:
+            return False
+        return not self._ready or not self._readable.poll(0)
 
     def close(self) -> None:
         """End the process."""

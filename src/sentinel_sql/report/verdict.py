@@ -16,12 +16,12 @@ Standing = Literal["better", "unsure", "not-better", "worse", "silent", "unknown
 """What a guarded agent is at one λ against never answering at all."""
 
 STANDINGS: Final[Mapping[Standing, str]] = {
-    "better": "clearly better than never answering",
-    "unsure": "perhaps better than never answering",
-    "not-better": "not better than never answering",
-    "worse": "clearly worse than never answering",
-    "silent": "answers nothing here, so it is no better than never answering",
-    "unknown": "nothing can be said here",
+    "better": "is clearly better than never answering",
+    "unsure": "is perhaps better than never answering",
+    "not-better": "is not better than never answering",
+    "worse": "is clearly worse than never answering",
+    "silent": "answers nothing, so it is no better than never answering",
+    "unknown": "has no figures here",
 }
 SHORT: Final[Mapping[Standing, str]] = {
     "better": "✓ better",

@@ -102,6 +102,18 @@ def standings_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Standing
     return [by_level[level] for level in levels]
 
 
+def first_level(agents: Sequence[ReportedAgent], levels: Sequence[float], wanted: float) -> int:
+    """Return the index of the λ that a page opens at: the wanted one, or a lower one.
+
+    Where no agent answers anything at the wanted λ it is the highest below at which one does, so
+    that a page shows something. Where none ever does it is the wanted one.
+    """
+    start = nearest_level(levels, wanted)
+    found = [standings_at(agent, levels) for agent in agents]
+    speaking = (at for at in range(start, -1, -1) if any(each[at] != "silent" for each in found))
+    return next(speaking, start) if levels else start
+
+
 def nearest_level(levels: Sequence[float], wanted: float) -> int:
     """Return the index of the λ that lies nearest, by ratio; 0 where there is none."""
     return min(

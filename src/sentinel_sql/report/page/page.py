@@ -17,6 +17,7 @@ from sentinel_sql.report.page.data import (
     LIVE,
     START,
     Runs,
+    first_level,
     nearest_level,
     report_data,
     rows_at,
@@ -67,7 +68,7 @@ def report_page(
     levels = shared_levels(agents)
     known = bool(levels)
     rows = [rows_at(agent, levels) for agent in agents]
-    start = nearest_level(levels, START)
+    start = first_level(agents, levels, START)
     costs, counted = (known and _are_known(names, rows) for names in (COSTS, COUNTED))
     live = LIVE + (COSTS if costs else ()) + (COUNTED if counted else ())
     data = report_data(agents, runs, levels, live)
