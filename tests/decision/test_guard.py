@@ -412,7 +412,7 @@ def test_a_question_asked_at_another_clock_is_not_judged(monitor: Monitor) -> No
         told = str(session.fault)
     assert "1999-01-01 00:00:00" in told
     assert CLOCK in told
-    assert "leave the clock out" in told
+    assert "give the guard a clock" in told
 
 
 def test_a_database_that_goes_by_the_machines_time_is_judged_whenever_it_is_asked(
