@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.labels.file import read_labels
-from sentinel_sql.monitor.families.table import EVERY, PROBES
+from sentinel_sql.monitor.families.table import ALL_FAMILIES, PROBES
 from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.rivals.compare_heads import compare_heads
@@ -61,5 +61,5 @@ if __name__ == "__main__":
     if len(sys.argv) != 4:
         sys.exit("usage: python benchmarks/probes.py STORE LABELS POOLS")
     place = (sys.argv[1], sys.argv[2], sys.argv[3])
-    compare(*place, EVERY, "all families")
+    compare(*place, ALL_FAMILIES, "all families")
     compare(*place, (PROBES,), "n-grams")

@@ -14,9 +14,9 @@ import sentinel_sql as sentinel
 from guard_any_agent import fit_monitor, my_agent
 
 QUESTIONS = (
-    "when was digoxin first given",
-    "how many wards used metoprolol",
-    "what does furosemide cost",
+    "how many patients were given heparin in ward B",
+    "how many patients were given morphine in ward B",
+    "is warfarin safe",
 )
 
 

@@ -75,9 +75,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         guard = sentinel.Guard.load(fit_monitor(Path(place)), stakes=1)
         for question in (
-            "when was digoxin first given",
-            "how many wards used metoprolol",
-            "what does furosemide cost",
+            "how many patients were given heparin in ward B",
+            "how many patients were given morphine in ward B",
+            "is warfarin safe",
         ):
             answer = guard.run(lambda asked: my_agent(asked, f"{place}/ward.sqlite"), question)
             print(f"{question}? {answer.decision} ({answer.reason}): {answer.value}")

@@ -26,46 +26,55 @@ DRUGS = {
     "morphine": "morphine sulfate",
     "warfarin": "warfarin",
     "aspirin": "aspirin",
-    "furosemide": "furosemide",
     "metoprolol": "metoprolol tartrate",
-    "digoxin": "digoxin",
 }
 """What people call a drug, and how the database spells it."""
 
 GIVEN = "FROM prescriptions WHERE drug = '{drug}'"
-OF_PATIENTS = f"FROM patients WHERE patient_id IN (SELECT patient_id {GIVEN}"
-ASKED = {
-    "how many patients got {name}": f"SELECT COUNT(DISTINCT patient_id) {GIVEN}",
-    "how many orders of {name} are there": f"SELECT COUNT(*) {GIVEN}",
-    "when was {name} first given": f"SELECT MIN(given_on) {GIVEN}",
-    "when was {name} last given": f"SELECT MAX(given_on) {GIVEN}",
-    "what is the largest dose of {name}": f"SELECT MAX(dose_mg) {GIVEN}",
-    "what is the smallest dose of {name}": f"SELECT MIN(dose_mg) {GIVEN}",
-    "what is the average dose of {name}": f"SELECT AVG(dose_mg) {GIVEN}",
-    "how much {name} was given in all": f"SELECT SUM(dose_mg) {GIVEN}",
-    "which patients got {name}": f"SELECT DISTINCT patient_id {GIVEN}",
-    "on how many days was {name} given": f"SELECT COUNT(DISTINCT given_on) {GIVEN}",
-    "how many women got {name}": f"SELECT COUNT(*) {OF_PATIENTS}) AND sex = 'f'",
-    "how many men got {name}": f"SELECT COUNT(*) {OF_PATIENTS}) AND sex = 'm'",
-    "how old is the oldest patient with {name}": (f"SELECT 2100 - MIN(birth_year) {OF_PATIENTS})"),
-    "how old is the youngest patient with {name}": (
-        f"SELECT 2100 - MAX(birth_year) {OF_PATIENTS})"
-    ),
-    "which wards used {name}": f"SELECT DISTINCT ward {OF_PATIENTS})",
-    "how many wards used {name}": f"SELECT COUNT(DISTINCT ward) {OF_PATIENTS})",
+OF_PATIENTS = "patient_id IN (SELECT patient_id FROM patients WHERE"
+SCOPES = {
+    "": "",
+    " to women": f" AND {OF_PATIENTS} sex = 'f')",
+    " in ward B": f" AND {OF_PATIENTS} ward = 'B')",
+    " in the first half of 2100": " AND given_on < '2100-07-01'",
 }
-UNANSWERABLE = (
-    "what does {name} cost",
-    "who makes {name}",
-    "which nurse gave {name} last",
-    "is {name} safe in pregnancy",
-    "how much {name} is left in the pharmacy",
-    "which patients are allergic to {name}",
-    "which doctor ordered {name} most often",
-    "what will be the next dose of {name}",
-    "how many patients got {name} in the other hospital",
-    "when does the patent on {name} end",
+"""What a question may add, and what its query adds then."""
+
+ASKED = {
+    words + scope: f"SELECT {what} {GIVEN}{condition}"
+    for words, what in {
+        "how many patients were given {name}": "COUNT(DISTINCT patient_id)",
+        "how many orders of {name} were given": "COUNT(*)",
+        "when was {name} first given": "MIN(given_on)",
+        "when was {name} last given": "MAX(given_on)",
+        "what is the largest dose of {name} given": "MAX(dose_mg)",
+        "what is the smallest dose of {name} given": "MIN(dose_mg)",
+        "what is the average dose of {name} given": "AVG(dose_mg)",
+        "how much {name} was given": "SUM(dose_mg)",
+        "which patients were given {name}": "DISTINCT patient_id",
+        "on how many days was {name} given": "COUNT(DISTINCT given_on)",
+    }.items()
+    for scope, condition in SCOPES.items()
+}
+"""Questions that the database answers, each with the query that does."""
+
+UNANSWERABLE = tuple(
+    words + scope
+    for words in (
+        "what does {name} cost",
+        "who makes {name}",
+        "which nurse handed out {name}",
+        "is {name} safe",
+        "how much {name} is left in the pharmacy",
+        "who is allergic to {name}",
+        "which doctor ordered {name} most often",
+        "what will be the next dose of {name}",
+        "who refused {name}",
+        "when does the patent on {name} end",
+    )
+    for scope in ("", " in ward B", " at night")
 )
+"""Questions that it doesn't: it holds no prices, no staff, no stock and no future."""
 
 
 @dataclass(frozen=True)
@@ -85,21 +94,25 @@ def model(question: str, results: Sequence[Sequence[Any]]) -> Turn:
         results: of the queries that it asked for so far, in order.
     """
     name = next(drug for drug in DRUGS if drug in question)
-    luck = crc32(question.encode()) % 10
-    gold = next((sql for frame, sql in ASKED.items() if frame.format(name=name) in question), None)
-    if gold is None and luck < 4:
+    luck = crc32(question.encode()) % 100
+    gold = next(
+        (sql for ask, sql in ASKED.items() if question.endswith(ask.format(name=name))), None
+    )
+    if gold is None and luck < 40:
         return Turn("the schema holds nothing about that")
-    if not results and luck < 6:
+    if not results and luck < 60:
         return Turn(
             "look up how the drug is spelled",
             f"SELECT DISTINCT drug FROM prescriptions WHERE drug LIKE '{name}%'",
         )
     if gold is None:
         return Turn("this should do", f"SELECT COUNT(*) {GIVEN.format(drug=name)}", final=True)
-    spelled = results[0][0][0] if results else name
-    if luck in (5, 9):  # answers another question than was asked
+    thought = "this is what was asked"
+    if luck >= 90:  # answers another question than was asked, and mostly hesitates first
         gold = gold.replace("DISTINCT ", "").replace("MIN(", "MAX(").replace("AVG(", "COUNT(")
-    return Turn("this is what was asked", gold.format(drug=spelled), final=True)
+        thought = thought if luck > 97 else "not sure which column is meant, this may do"
+    spelled = results[0][0][0] if results else name
+    return Turn(thought, gold.format(drug=spelled), final=True)
 
 
 def chat(messages: Sequence[Any]) -> str:
@@ -123,7 +136,7 @@ def serve() -> None:
 
 
 def questions() -> list[dict[str, str]]:
-    """Return the rows of `questions.csv`: 208 questions of 26 kinds, 80 of them unanswerable."""
+    """Return the rows of `questions.csv`: 420 questions of 70 kinds, 180 of them unanswerable."""
     asked = list(ASKED.items())
     asked += [(frame, "") for frame in UNANSWERABLE]
     return [

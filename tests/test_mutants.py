@@ -109,7 +109,7 @@ def test_a_mutant_is_killed_by_a_failing_test_and_survives_passing_ones(
         if each.kind == kind and each.text != "1"
     )
     if verdict == "hung":
-        monkeypatch.setattr(tool, "SECONDS", 3.0)
+        monkeypatch.setattr(tool, "SECONDS", 3)
     found = tool.judge(mutant, tmp_path / "src", [["test_first.py"]], tmp_path)
     assert found.verdict == verdict, found
     assert (package / "sample.py").read_text() == source

@@ -277,7 +277,8 @@ def test_a_text_is_one_cell_whatever_it_says(text: str) -> None:
 def test_printed_text_is_read_where_the_caller_says_that_it_is() -> None:
     assert observed(result_text="5 rows x 1 cols; sample [['a'], ['b']]").rows == 5
     assert observed(result_text="[(1, 2), (3, 4)]").rows == 2
-    assert observed(result_text="none").kind == "empty"
+    assert observed(result_text="empty (0 rows)").kind == "empty"
+    assert observed(result_text="none").kind == "rows", "it may well be a cell"
     assert observed(result_text="Error: no such table").kind == "error"
     assert observed(result_text="99999999999999999999 rows x 3 cols; sample [").kind == "rows"
     with pytest.raises(InputError, match="once"):

@@ -13,7 +13,7 @@ import pytest
 from sentinel_sql.decision.policy import SYSTEMS, Kind, Reason
 from sentinel_sql.decision.verdict import GuardReason
 from sentinel_sql.errors import InputError
-from sentinel_sql.monitor.families.table import EVERY
+from sentinel_sql.monitor.families.table import ALL_FAMILIES
 from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.pipeline.import_runs import import_runs
 from sentinel_sql.trajectory.formats.endings import ENDINGS
@@ -74,7 +74,7 @@ def test_a_code_of_a_label_is_in_the_reference(code: str) -> None:
 
 def test_each_feature_and_family_is_in_the_reference() -> None:
     features = page("reference/features.md")
-    assert [name for name in (*FEATURES, *EVERY) if f"`{name}`" not in features] == []
+    assert [name for name in (*FEATURES, *ALL_FAMILIES) if f"`{name}`" not in features] == []
 
 
 def test_each_form_of_logs_is_on_the_page_about_importing(tmp_path: Path) -> None:

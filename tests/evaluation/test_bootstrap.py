@@ -99,14 +99,14 @@ def test_auroc_interval_equals_resampling_row_by_row(
         close(found, estimate, naive(resampling, statistic))
 
 
-def test_templates_are_drawn_whole_and_as_many_as_there_are() -> None:
+def test_resample_draws_as_many_whole_templates_as_there_are() -> None:
     resampling = Resampling.over(["a", "b", "b", "c"], resamples=500)
     assert resampling.clusters == 3
     assert (resampling.counts.sum(axis=1) == 3).all()
     assert resampling.counts.mean() == pytest.approx(1.0)
 
 
-def test_the_same_seed_draws_the_same_resamples() -> None:
+def test_equal_seeds_draw_equal_resamples() -> None:
     names = ["a", "b", "c", "d"]
     same = [Resampling.over(names, seed=7).counts for _ in range(2)]
     assert np.array_equal(*same)
@@ -122,7 +122,7 @@ def test_clusters_widen_an_interval() -> None:
     assert families.high - families.low > 2 * (single.high - single.low)
 
 
-def test_an_interval_knows_whether_it_excludes_zero() -> None:
+def test_interval_excludes_zero_if_it_lies_on_one_side() -> None:
     assert Interval(estimate=0.1, low=0.01, high=0.2).excludes_zero
     assert Interval(estimate=-0.1, low=-0.2, high=-0.01).excludes_zero
     assert not Interval(estimate=0.0, low=0.0, high=0.0).excludes_zero
@@ -174,9 +174,7 @@ def test_reweighting_equals_reweighting_every_resample_by_hand(
 
 @given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 9))
 @settings(max_examples=20, deadline=None)
-def test_the_sweep_counts_the_pairs_that_the_quadratic_form_counts(
-    seed: int, n: int, clusters: int
-) -> None:
+def test_sweep_and_quadratic_form_count_equal_pairs(seed: int, n: int, clusters: int) -> None:
     resampling, target, score, _, where = cases(seed, n, clusters)
     positive, negative = where & target, where & ~target
     wins = resampling._wins_by_cluster(positive, negative, score)
@@ -208,14 +206,14 @@ def test_gap_interval_equals_resampling_row_by_row(seed: int, n: int, clusters: 
     )
 
 
-def test_names_of_templates_do_not_move_an_interval() -> None:
+def test_template_names_do_not_change_an_interval() -> None:
     values = np.random.default_rng(0).random(30)
     first = [f"t{i}" for i in np.random.default_rng(1).integers(0, 7, 30)]
     renamed = [{"t3": "a", "t0": "zz"}.get(name, name) for name in first]
     assert Resampling.over(first).mean(values) == Resampling.over(renamed).mean(values)
 
 
-def test_the_mean_auroc_of_several_scores_is_the_mean_of_theirs_with_one_interval() -> None:
+def test_mean_auroc_of_several_scores_has_one_interval() -> None:
     rng = np.random.default_rng(5)
     templates = [f"t{n}" for n in rng.integers(0, 9, 60)]
     target = rng.random(60) < 0.5

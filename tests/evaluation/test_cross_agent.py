@@ -39,9 +39,7 @@ def across(*folders: Path, names: Sequence[str] | None = None) -> dict[str, Exhi
     return compare_agents([read(folder) for folder in folders], names=names)
 
 
-def test_agents_stand_beside_one_another_by_model_and_beside_the_paper(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_agents_are_compared_by_model_and_with_the_paper(folder: Path, tmp_path: Path) -> None:
     made = across(folder, twin(folder, tmp_path / "two"))
     assert [row.agent for row in made["agents"].rows] == ["scripted", "other"]
     assert len(made["cross_agent"].rows) == 6
@@ -51,9 +49,7 @@ def test_agents_stand_beside_one_another_by_model_and_beside_the_paper(
     assert list(tables.read(tmp_path / "report")) == list(made)
 
 
-def test_names_can_be_given_and_agents_of_one_model_are_told_apart(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_agents_of_one_model_get_different_names(folder: Path, tmp_path: Path) -> None:
     same = Path(shutil.copytree(folder, tmp_path / "again"))
     agents = [row.agent for row in across(folder, same)["agents"].rows]
     assert agents[0] != agents[1]
@@ -62,16 +58,14 @@ def test_names_can_be_given_and_agents_of_one_model_are_told_apart(
     assert [row.agent for row in named["agents"].rows] == ["a", "b"]
 
 
-def test_agents_that_were_asked_other_questions_are_marked(folder: Path, tmp_path: Path) -> None:
+def test_agents_with_other_questions_are_marked(folder: Path, tmp_path: Path) -> None:
     document = json.loads((folder / "evaluation.json").read_text())
     other = twin(folder, tmp_path / "two", hashes={**document["hashes"], "pools": "0" * 64})
     for exhibit in across(folder, other).values():
         assert "weren't asked the same questions" in exhibit.note
 
 
-def test_evaluations_that_were_made_otherwise_are_refused_by_name(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_evaluations_with_other_options_are_refused_by_name(folder: Path, tmp_path: Path) -> None:
     strict = twin(folder, tmp_path / "strict", options=Options(exact_bar=True).to_json())
     with pytest.raises(InputError, match=r"one and .*strict are evaluations with different opt"):
         across(folder, strict)

@@ -33,7 +33,7 @@ RULES = (header("rules"), labels("1100000", "1111000", "extra-columns"))
 LLM = (header("llm", model="m"), labels("1100000", "11001?0", "judged"))
 
 
-def test_every_pair_is_compared_and_the_strict_mode_is_a_judge_too() -> None:
+def test_every_pair_of_judges_is_compared_with_the_strict_mode_as_a_judge() -> None:
     judges = judges_in([RULES, LLM])
     assert list(judges) == ["strict/ehrsql-2024", "rules/ehrsql-2024", "llm/ehrsql-2024/m"]
     rows = {(row.first, row.second): row for row in disagreement(judges).rows}
@@ -47,7 +47,7 @@ def test_every_pair_is_compared_and_the_strict_mode_is_a_judge_too() -> None:
     assert (strict.answers, strict.only_first, strict.only_second) == (7, 0, 2)
 
 
-def test_reasons_say_why_with_an_example() -> None:
+def test_disagreement_has_reasons_and_an_example() -> None:
     rows = disagreement_reasons(judges_in([RULES, LLM])).rows
     found = {
         (r.first, r.first_reason, r.second, r.second_reason, r.answers, r.example) for r in rows
@@ -60,7 +60,7 @@ def test_reasons_say_why_with_an_example() -> None:
     assert sum(r.answers for r in rows) == 2 + 1 + 2 + 1
 
 
-def test_one_file_alone_is_held_against_its_own_strict_mode() -> None:
+def test_single_labels_file_is_compared_with_its_strict_mode() -> None:
     assert len(disagreement(judges_in([RULES])).rows) == 1
     assert list(judges_in([(header("strict"), RULES[1])])) == ["strict/ehrsql-2024"]
 

@@ -60,7 +60,7 @@ def test_the_same_inputs_give_the_same_document() -> None:
     assert judged().to_json() == judged().to_json()
 
 
-def test_on_the_calibration_pool_the_systems_score_what_was_frozen() -> None:
+def test_frozen_thresholds_give_the_same_scores_on_the_calibration_pool() -> None:
     found = judged(pool="calibration")
     assert found.spent is None
     rows = {(row.system, row.stakes): row for row in found.exhibits["ladder"].rows}
@@ -77,7 +77,7 @@ def test_on_the_calibration_pool_the_systems_score_what_was_frozen() -> None:
         assert rows["early-stop", stakes].steps_saved == pytest.approx(frozen.steps_saved / steps)
 
 
-def test_stakes_that_were_never_frozen_take_their_early_stop_from_the_calibration_pool() -> None:
+def test_new_stakes_get_their_early_stop_from_the_calibration_pool() -> None:
     monitor = fitted()[0]
     found = judged(stakes=(2.5,))
     calibration = monitor.calibration
@@ -85,7 +85,7 @@ def test_stakes_that_were_never_frozen_take_their_early_stop_from_the_calibratio
     assert [(p.stakes, p.early) for p in found.early_stops] == [(2.5, best.threshold)]
 
 
-def test_spending_is_written_down_beside_the_bundle_and_outlives_a_new_fit(bundle: Path) -> None:
+def test_spending_log_beside_the_bundle_survives_a_new_fit(bundle: Path) -> None:
     first = judged(bundle=bundle)
     log = spending_log(bundle)
     assert log.parent == bundle.parent
@@ -99,7 +99,7 @@ def test_spending_is_written_down_beside_the_bundle_and_outlives_a_new_fit(bundl
     assert {line["runs"] for line in lines} == {first.hashes["runs"]}
 
 
-def test_the_same_look_again_spends_nothing_more(bundle: Path) -> None:
+def test_repeated_evaluation_spends_nothing_more(bundle: Path) -> None:
     assert [judged(bundle=bundle).spent for _ in range(3)] == [1, 1, 1]
     save(fitted()[0], bundle)
     assert judged(bundle=bundle).spent == 1
@@ -109,7 +109,7 @@ def test_the_same_look_again_spends_nothing_more(bundle: Path) -> None:
     assert len(spending_log(bundle).read_text().splitlines()) == 6
 
 
-def test_whatever_may_change_a_figure_is_another_look(bundle: Path) -> None:
+def test_each_changed_setting_counts_as_another_look(bundle: Path) -> None:
     _, runs, pools, labels = fitted()
     held = [run.question.id for run in runs if pools.pool_of(run.question.id) == "heldout"]
     answered = next(qid for qid in held if labels[qid].correct is not None)
@@ -131,13 +131,13 @@ def test_whatever_may_change_a_figure_is_another_look(bundle: Path) -> None:
     assert judged(bundle=bundle).spent == 8
 
 
-def test_a_look_of_before_resamples_could_be_chosen_is_still_the_same_look() -> None:
+def test_look_logged_without_resamples_equals_the_default_look() -> None:
     known = "ea84317cb258329b7de532a8262081f9629f45c327c5283229e04539b6a412c2"
     assert settings_hash(None, (1.0, 4.0, 9.0), seed=42, resamples=2000) == known
     assert settings_hash(None, (1.0, 4.0, 9.0), seed=42, resamples=1000) != known
 
 
-def test_lines_of_before_that_dont_tell_all_count_one_by_one(bundle: Path) -> None:
+def test_incomplete_older_log_lines_count_one_by_one(bundle: Path) -> None:
     hashes = judged(bundle=bundle).hashes
     old = {"time": "2026-11-01T00:00:00+00:00", **hashes}
     other = old | {"pools": "another manifest"}
@@ -145,12 +145,12 @@ def test_lines_of_before_that_dont_tell_all_count_one_by_one(bundle: Path) -> No
     assert [judged(bundle=bundle).spent for _ in range(2)] == [3, 3]
 
 
-def test_diagnostics_on_another_pool_spend_nothing(bundle: Path) -> None:
+def test_evaluation_of_another_pool_spends_nothing(bundle: Path) -> None:
     assert judged(bundle=bundle, pool="calibration").spent is None
     assert not spending_log(bundle).exists()
 
 
-def test_a_log_that_cannot_tell_stops_the_evaluation(bundle: Path) -> None:
+def test_damaged_spending_log_stops_the_evaluation(bundle: Path) -> None:
     spending_log(bundle).write_text("not json\n")
     with pytest.raises(BundleError, match="damaged"):
         judged(bundle=bundle)
@@ -160,11 +160,11 @@ def test_a_log_that_cannot_tell_stops_the_evaluation(bundle: Path) -> None:
         judged(bundle=bundle)
 
 
-def test_a_loaded_monitor_is_worth_what_the_fitted_one_is(bundle: Path) -> None:
+def test_loaded_monitor_evaluates_as_the_fitted_one(bundle: Path) -> None:
     assert judged(monitor=load(bundle)).to_json() == judged().to_json()
 
 
-def test_gaps_are_listed_by_id_and_left_out() -> None:
+def test_questions_without_runs_are_listed_and_left_out() -> None:
     _, runs, pools, labels = fitted()
     held = [run.question.id for run in runs if pools.pool_of(run.question.id) == "heldout"]
     missing, silent = held[0], held[1]
@@ -191,7 +191,7 @@ def test_runs_of_other_pools_change_nothing() -> None:
     assert judged(runs=held).to_json() == judged().to_json()
 
 
-def test_what_does_not_belong_together_is_refused_by_name(bundle: Path) -> None:
+def test_mismatched_inputs_are_refused_by_name(bundle: Path) -> None:
     runs = fitted()[1]
     with pytest.raises(PoolsError, match="another pool manifest"):
         judged(pools=make_pools(world()[1], seed=7))
@@ -216,7 +216,7 @@ def test_what_does_not_belong_together_is_refused_by_name(bundle: Path) -> None:
         judged(runs=[*runs, stranger])
 
 
-def test_nothing_is_spent_by_an_evaluation_that_is_refused(bundle: Path) -> None:
+def test_refused_evaluation_spends_nothing(bundle: Path) -> None:
     for wrong in (
         *({"runs": []}, {"labels": {}}, {"stakes": (-1.0,)}, {"stakes": ()}),
         *({"resamples": 0}, {"resamples": -5}),
@@ -233,7 +233,7 @@ def test_progress_reaches_the_number_of_runs() -> None:
     assert all(done <= total for done, total in told)
 
 
-def test_a_monitor_is_not_changed_by_its_evaluation() -> None:
+def test_evaluation_does_not_change_the_monitor() -> None:
     monitor = fitted()[0]
     before = {name: column.copy() for name, column in monitor.calibration.to_columns().items()}
     judged(monitor=monitor)

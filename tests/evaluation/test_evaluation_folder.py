@@ -48,7 +48,7 @@ def test_every_exhibit_can_be_made_again_from_the_folder(tmp_path: Path, options
         assert exhibit(again.evidence) == evaluation.exhibits[name], name
 
 
-def test_the_tables_are_those_of_the_evaluation(tmp_path: Path) -> None:
+def test_folder_has_the_tables_of_the_evaluation(tmp_path: Path) -> None:
     evaluation = made()
     save(evaluation, tmp_path / "evaluation")
     found = tables.read(tmp_path / "evaluation")
@@ -67,7 +67,7 @@ def test_no_template_text_is_in_the_folder(tmp_path: Path) -> None:
     assert not any(name in everything for name in evaluation.scores.templates)
 
 
-def test_an_older_evaluation_is_replaced_and_anything_else_refused(tmp_path: Path) -> None:
+def test_older_evaluation_is_replaced_and_any_other_folder_refused(tmp_path: Path) -> None:
     folder = tmp_path / "evaluation"
     save(made(), folder)
     (folder / "tables" / "left.csv").write_text("x")
@@ -82,7 +82,7 @@ def test_an_older_evaluation_is_replaced_and_anything_else_refused(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["evaluation", "thesis"]
 
 
-def test_a_write_that_fails_leaves_the_older_evaluation(
+def test_failed_write_keeps_the_older_evaluation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "evaluation"
@@ -99,7 +99,7 @@ def test_a_write_that_fails_leaves_the_older_evaluation(
     assert [path.name for path in tmp_path.iterdir()] == ["evaluation"]
 
 
-def test_all_of_it_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+def test_evaluation_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     save(made(), tmp_path / "evaluation")
     for path in (tmp_path / "evaluation").rglob("*"):
         expected = 0o700 if path.is_dir() else 0o600
@@ -107,7 +107,7 @@ def test_all_of_it_is_readable_by_its_owner_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["evaluation.json", "scores.npz"])
-def test_damage_is_named_and_no_trace(tmp_path: Path, name: str) -> None:
+def test_damaged_file_is_refused_by_name_without_a_traceback(tmp_path: Path, name: str) -> None:
     save(made(), tmp_path / "evaluation")
     path = tmp_path / "evaluation" / name
     path.write_bytes(path.read_bytes()[:-40])
@@ -140,7 +140,7 @@ def test_strict_scoring_needs_no_second_labels_file() -> None:
     assert one.exhibits["heads"] == other.exhibits["heads"]
 
 
-def test_an_answer_without_a_strict_verdict_leaves_strict_scoring_unsaid() -> None:
+def test_strict_scoring_is_empty_if_an_answer_has_no_strict_verdict() -> None:
     monitor, runs, pools, labels = fitted()
     silent = {name: label.model_copy(update={"strict": None}) for name, label in labels.items()}
     found = evaluate(monitor, runs, pools, silent)
@@ -175,7 +175,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
         ({}, False),
     ],
 )
-def test_a_new_evaluation_keeps_what_others_made_of_its_files_and_tells_of_the_rest(
+def test_new_evaluation_keeps_tables_of_its_own_sources_and_reports_the_others(
     tmp_path: Path, inputs: dict[str, str], stays: bool
 ) -> None:
     folder = tmp_path / "evaluation"
@@ -197,7 +197,7 @@ def test_a_new_evaluation_keeps_what_others_made_of_its_files_and_tells_of_the_r
     assert ("screened" in tables.read(folder)) == stays
 
 
-def test_what_an_earlier_evaluation_made_beside_its_exhibits_goes_with_it(tmp_path: Path) -> None:
+def test_replaced_evaluation_removes_its_own_further_tables(tmp_path: Path) -> None:
     folder = tmp_path / "evaluation"
     save(made(), folder, source=EVALUATED)
     tables.write(folder, {"rivals": made().exhibits["heads"]}, source=EVALUATED)
@@ -205,7 +205,7 @@ def test_what_an_earlier_evaluation_made_beside_its_exhibits_goes_with_it(tmp_pa
     assert "rivals" not in tables.read(folder)
 
 
-def test_a_table_of_nobody_knows_what_is_told_of(tmp_path: Path) -> None:
+def test_unknown_table_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "evaluation"
     save(made(), folder, source=EVALUATED)
     tables.write(folder, screened(1))
@@ -215,7 +215,7 @@ def test_a_table_of_nobody_knows_what_is_told_of(tmp_path: Path) -> None:
     assert "screened.csv" not in files_of(folder)
 
 
-def test_tables_of_other_files_never_stand_beside_an_evaluation(tmp_path: Path) -> None:
+def test_tables_of_other_sources_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "evaluation"
     save(made(), folder, source=EVALUATED)
     before = files_of(folder)
@@ -228,7 +228,7 @@ def test_tables_of_other_files_never_stand_beside_an_evaluation(tmp_path: Path) 
     assert files_of(folder) == before
 
 
-def test_a_table_of_other_files_makes_room_and_is_told_of(tmp_path: Path) -> None:
+def test_table_of_other_sources_is_replaced_and_reported(tmp_path: Path) -> None:
     older = of("sentinel heads screen", labels="old")
     tables.write(tmp_path, screened(1), source=older)
     tables.write(tmp_path, {"mine": made().exhibits["heads"]}, source=of("x", labels="old"))
@@ -240,7 +240,7 @@ def test_a_table_of_other_files_makes_room_and_is_told_of(tmp_path: Path) -> Non
     assert tables.write(tmp_path, screened(2), source=both) == {}
 
 
-def test_a_pipe_is_left_for_its_reader(tmp_path: Path) -> None:
+def test_named_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "labels").write_text("x")
     found = Source.of("x", store=tmp_path / "pipe", labels=[tmp_path / "labels"])

@@ -66,7 +66,7 @@ def test_every_column_of_every_table_is_in_the_dictionary_with_a_meaning(tmp_pat
             assert not column.meaning.endswith(".")
 
 
-def test_an_interval_is_three_columns_and_a_part_is_prefixed() -> None:
+def test_interval_becomes_three_columns_and_nested_fields_get_a_prefix() -> None:
     assert [column.name for column in columns_of(OddRow)] == [
         *("name", "n", "x", "x_low", "x_high", "sure")
     ]
@@ -84,7 +84,7 @@ def test_a_column_without_a_meaning_cannot_be_written() -> None:
         columns_of(Silent)
 
 
-def test_tables_are_added_beside_others_and_replaced_by_name(tmp_path: Path) -> None:
+def test_new_tables_are_added_and_old_ones_replaced_by_name(tmp_path: Path) -> None:
     tables.write(tmp_path, {"first": ODD})
     tables.write(tmp_path, {"second": ODD})
     shorter = Exhibit(title="Shorter", note="", row=OddRow, rows=ODD.rows[:1])
@@ -109,7 +109,7 @@ def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_parquet_holds_the_same_with_types(tmp_path: Path) -> None:
+def test_parquet_has_equal_values_with_types(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     tables.write(tmp_path, {"odd": ODD})
     table = parquet.read_table(tmp_path / "tables" / "odd.parquet")
@@ -137,6 +137,6 @@ def test_damaged_tables_are_refused_by_name(tmp_path: Path, name: str, content: 
         tables.read(tmp_path)
 
 
-def test_no_tables_are_an_error_that_names_the_command(tmp_path: Path) -> None:
+def test_folder_without_tables_is_an_error_that_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sentinel evaluate"):
         tables.read(tmp_path)

@@ -40,7 +40,7 @@ def evidence(seed: int = 1, runs: int = 200, **changes: np.ndarray) -> Evidence:
 
 @given(prefix_scores(), stakes_levels, st.sampled_from(list(SYSTEMS)), st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_replay_earns_and_spends_what_stepping_by_hand_does(
+def test_replay_equals_stepping_by_hand(
     scores: PrefixScores, stakes: float, system: str, exact: bool
 ) -> None:
     frozen = freeze(scores, stakes=(stakes,))
@@ -95,7 +95,7 @@ def test_ladder_shows_every_system_at_every_stakes_with_exact_scores() -> None:
     }
 
 
-def test_savings_without_any_known_cost_cannot_be_said() -> None:
+def test_savings_are_none_without_any_known_cost() -> None:
     scores = random_scores(1, 100)
     rows = ladder(evidence(runs=100, tokens=np.full(len(scores.tokens), np.nan))).rows
     assert {row.tokens_saved for row in rows} == {None}
@@ -121,7 +121,7 @@ def test_operating_counts_agree_with_the_replay() -> None:
             assert row.accuracy.estimate == pytest.approx(row.right / run.delivered.sum())
 
 
-def test_heads_are_ranked_on_the_runs_that_they_are_for() -> None:
+def test_each_head_is_ranked_on_its_own_runs() -> None:
     seen = evidence()
     s = seen.scores
     rows = {row.name: row for row in heads(seen).rows}
@@ -141,7 +141,7 @@ def test_heads_are_ranked_on_the_runs_that_they_are_for() -> None:
         assert found.estimate == pytest.approx(value, abs=1e-12)
 
 
-def test_the_plain_rule_says_nothing_among_clean_answers_and_everything_stands_beside_it() -> None:
+def test_plain_rule_has_auroc_one_half_among_clean_answers() -> None:
     for row in heads(evidence()).rows:
         if row.name.startswith("quiet failure"):
             assert row.rule is not None
@@ -152,14 +152,14 @@ def test_the_plain_rule_says_nothing_among_clean_answers_and_everything_stands_b
             assert row.lead.estimate == pytest.approx(row.auroc.estimate - row.rule.estimate)
 
 
-def test_one_class_gives_no_auroc_instead_of_a_number() -> None:
+def test_one_class_gives_no_auroc() -> None:
     runs = 60
     seen = evidence(runs=runs, correct=np.zeros(runs, dtype=bool), answerable=np.ones(runs, bool))
     assert all(row.auroc is None for row in heads(seen).rows)
     assert all(row.auroc is None for row in by_step(seen).rows)
 
 
-def test_steps_hold_only_the_runs_that_got_there() -> None:
+def test_auroc_by_step_uses_only_runs_with_as_many_steps() -> None:
     seen = evidence()
     s = seen.scores
     for row in by_step(seen).rows:
@@ -174,7 +174,7 @@ def test_steps_hold_only_the_runs_that_got_there() -> None:
             assert row.auroc.estimate == pytest.approx(roc_auc_score(target[reached], at))
 
 
-def test_economics_keep_the_cap_apart_from_refusals() -> None:
+def test_step_economics_separate_step_cap_from_refusals() -> None:
     seen = evidence()
     s = seen.scores
     rows = {row.group: row for row in step_economics(seen).rows}
@@ -185,7 +185,7 @@ def test_economics_keep_the_cap_apart_from_refusals() -> None:
     assert rows["correct refusal"].steps.estimate == pytest.approx(s.steps[refused].mean())
 
 
-def test_reliability_and_selective_are_over_answers_alone() -> None:
+def test_reliability_and_selective_use_answers_only() -> None:
     seen = evidence()
     n = seen.scores.answered.sum()
     assert {row.n for row in reliability(seen).rows} == {n}
@@ -205,7 +205,7 @@ def test_every_exhibit_is_plain_json_without_nan_even_for_tiny_pools(runs: int) 
             json.dumps(exhibit(seen).to_json(), allow_nan=False)
 
 
-def test_exhibits_of_runs_without_any_answer_say_so() -> None:
+def test_exhibits_are_empty_without_answers() -> None:
     runs = 40
     nobody = np.zeros(runs, dtype=bool)
     seen = evidence(runs=runs, answered=nobody, correct=nobody, clean=nobody)

@@ -34,7 +34,7 @@ from sentinel_sql.evaluation.exhibits.withholding import withhold_roc, withholdi
 from sentinel_sql.evaluation.options import Options, Prices
 from sentinel_sql.evaluation.paper_numbers import paper
 from sentinel_sql.evaluation.run_facts import RunFacts
-from sentinel_sql.evaluation.share_interval import counted_share
+from sentinel_sql.evaluation.share_interval import exact_share
 from sentinel_sql.evaluation.studies.cross_agent import STACKED, cross_agent_exhibits
 
 FROZEN = freeze(random_scores(2, 300))
@@ -83,9 +83,7 @@ KINDS = {
     ),
 )
 @settings(max_examples=5, deadline=None)
-def test_a_poor_pool_gives_tables_that_say_what_cannot_be_said(
-    kind: str, seed: int, options: Options
-) -> None:
+def test_poor_pool_gives_tables_with_empty_cells(kind: str, seed: int, options: Options) -> None:
     how = dict(KINDS[kind])
     runs = how.pop("runs", 40)
     scores = random_scores(seed, runs)
@@ -106,7 +104,7 @@ def test_a_poor_pool_gives_tables_that_say_what_cannot_be_said(
         json.dumps(exhibit.to_json(), allow_nan=False)
 
 
-def test_reading_the_question_alone_needs_a_calibration_pool_with_answers() -> None:
+def test_question_only_needs_a_calibration_pool_with_answers() -> None:
     scores = random_scores(1, 50)
     silent = changed(scores, answered=np.zeros(50, dtype=bool))
     with pytest.raises(InputError, match="calibration pool's columns"):
@@ -116,12 +114,12 @@ def test_reading_the_question_alone_needs_a_calibration_pool_with_answers() -> N
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 1.5])
-def test_a_share_that_makes_no_sense_is_refused(share: float) -> None:
+def test_share_out_of_range_is_refused(share: float) -> None:
     with pytest.raises(InputError, match="makes no sense"):
         Options(reweight=share)
 
 
-def test_strict_scoring_without_strict_labels_is_refused_and_its_table_is_half() -> None:
+def test_strict_scoring_without_strict_labels_is_refused() -> None:
     scores = random_scores(1, 50)
     with pytest.raises(InputError, match="no strict verdicts"):
         Evidence.gather(scores, FROZEN, options=Options(strict=True))
@@ -129,7 +127,7 @@ def test_strict_scoring_without_strict_labels_is_refused_and_its_table_is_half()
     assert {row.labels for row in rows} == {"judge"}
 
 
-def test_stakes_hold_those_of_record_exactly_and_the_ladder_agrees() -> None:
+def test_stakes_sweep_agrees_with_the_ladder_at_the_stakes_of_record() -> None:
     seen = gathered()
     rows = {row.stakes: row for row in stakes_sweep(seen).rows}
     assert {1.0, 4.0, 9.0, 0.1, 50.0} <= set(rows)
@@ -146,18 +144,18 @@ def test_stakes_hold_those_of_record_exactly_and_the_ladder_agrees() -> None:
 
 
 @given(cases=st.integers(1, 400), part=st.floats(0, 1))
-def test_a_counted_share_has_the_exact_interval_of_a_binomial_test(cases: int, part: float) -> None:
+def test_exact_share_has_the_interval_of_a_binomial_test(cases: int, part: float) -> None:
     hits = round(part * cases)
-    counted = counted_share(hits, cases)
+    counted = exact_share(hits, cases)
     assert counted is not None
     ends = binomtest(hits, cases).proportion_ci(confidence_level=0.95, method="exact")
     assert (counted.low, counted.high) == pytest.approx((ends.low, ends.high), abs=1e-9)
     assert counted.high > counted.low
 
 
-def test_the_stakes_table_counts_the_answers_that_it_delivers() -> None:
+def test_stakes_table_counts_delivered_answers() -> None:
     for row in stakes_sweep(gathered()).rows:
-        assert row.accuracy_counted == counted_share(row.right, row.right + row.wrong)
+        assert row.accuracy_counted == exact_share(row.right, row.right + row.wrong)
         assert (row.accuracy_counted is None) == (row.accuracy is None)
         if row.accuracy and row.accuracy_counted:
             assert row.accuracy_counted.estimate == pytest.approx(row.accuracy.estimate)
@@ -186,7 +184,7 @@ def test_strict_labels_change_scores_and_no_decision() -> None:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.33, 0.9])
-def test_reweighting_counts_both_kinds_as_their_share_says(share: float) -> None:
+def test_reweighted_mean_has_the_target_share(share: float) -> None:
     seen = gathered(options=Options(reweight=share))
     a, weights = seen.scores.answerable, seen.weights
     assert weights[~a].sum() / weights.sum() == pytest.approx(share)
@@ -203,7 +201,7 @@ def test_reweighting_counts_both_kinds_as_their_share_says(share: float) -> None
         assert seen.mean(payoff) == pytest.approx(by_hand)
 
 
-def test_the_reweighting_table_agrees_with_the_option() -> None:
+def test_reweighting_table_agrees_with_the_option() -> None:
     plain, option = gathered(), gathered(options=Options(reweight=0.2))
     rows = [row for row in reweighted(plain).rows if row.unanswerable == 0.2]
     assert rows == [row for row in reweighted(option).rows if row.unanswerable == 0.2]
@@ -217,7 +215,7 @@ def test_the_reweighting_table_agrees_with_the_option() -> None:
         assert row.rs_vanilla.estimate == pytest.approx(plain.replays["vanilla", row.stakes].rs)
 
 
-def test_a_pool_of_one_kind_cannot_be_reweighted_and_says_so_in_its_table() -> None:
+def test_pool_of_one_kind_is_not_reweighted() -> None:
     seen = gathered(answerable=np.ones(200, dtype=bool))
     for row in reweighted(seen).rows:
         assert (row.rs_full is None) == (not row.as_recorded)
@@ -246,7 +244,7 @@ def test_early_stop_rows_agree_with_the_replay() -> None:
         assert row.right_lost == lost
 
 
-def test_withhold_auc_ranks_what_the_gate_stops_lowest() -> None:
+def test_withhold_auc_ranks_stopped_runs_lowest() -> None:
     seen = gathered(runs=400)
     s = seen.scores
     gated = gate_times(s, seen.thresholds.gate.theta) <= s.steps
@@ -258,7 +256,7 @@ def test_withhold_auc_ranks_what_the_gate_stops_lowest() -> None:
     assert withholding(seen).rows[1].rule.estimate == 0.5
 
 
-def test_roc_rises_from_nothing_to_everything_and_bounds_its_own_area() -> None:
+def test_roc_rises_from_zero_to_one_and_has_its_area() -> None:
     seen = gathered(runs=400)
     rows = [row for row in withhold_roc(seen).rows if row.over == "all answers"]
     curve = [(row.right_withheld, row.wrong_withheld) for row in rows if row.stakes is None]
@@ -271,7 +269,7 @@ def test_roc_rises_from_nothing_to_everything_and_bounds_its_own_area() -> None:
     assert np.trapezoid(y, x) == pytest.approx(auc.estimate)
 
 
-def test_the_systems_points_lie_on_the_curve_where_confidence_follows_the_score() -> None:
+def test_system_points_lie_on_the_roc_if_confidence_follows_the_score() -> None:
     s = random_scores(3, 400, grid=False)
     seen = gathered(3, 400, delivery_score=s.delivery_score, delivery=s.delivery_score)
     rows = [row for row in withhold_roc(seen).rows if row.over == "all answers"]
@@ -282,7 +280,7 @@ def test_the_systems_points_lie_on_the_curve_where_confidence_follows_the_score(
             assert min(np.abs(point - other).max() for other in curve) < 1e-12
 
 
-def test_question_only_compares_the_same_head_at_both_ends() -> None:
+def test_question_only_compares_the_first_and_last_prefix() -> None:
     seen = gathered()
     s = seen.scores
     answers = s.answered & s.answerable
@@ -296,7 +294,7 @@ def test_question_only_compares_the_same_head_at_both_ends() -> None:
     assert row.lead.estimate == pytest.approx(last - first)
 
 
-def test_a_monitor_of_the_question_alone_sees_no_step() -> None:
+def test_question_only_monitor_sees_no_step() -> None:
     seen = gathered(options=Options(question_only=True))
     first = random_scores(1, 200)
     noise = np.random.default_rng(0).random(len(first.p_correct))
@@ -313,7 +311,7 @@ def test_a_monitor_of_the_question_alone_sees_no_step() -> None:
         assert np.array_equal(run.kinds, other.replays[key].kinds)
 
 
-def test_resources_are_what_the_replay_never_spends() -> None:
+def test_resources_equal_the_savings_of_the_replay() -> None:
     seen = gathered()
     for row in resources(seen).rows:
         run, agent = seen.replays[row.system, row.stakes], seen.replays["vanilla", row.stakes]
@@ -326,7 +324,7 @@ def test_resources_are_what_the_replay_never_spends() -> None:
             assert row.steps_saved.estimate == 1.0
 
 
-def test_cost_is_tokens_times_price_and_nothing_without_prices() -> None:
+def test_cost_is_tokens_times_price_and_none_without_prices() -> None:
     seen = gathered(options=Options(prices=Prices(prompt=0.15, completion=0.6)))
     prompts = np.add.reduceat(seen.facts.prompt_tokens, seen.scores.offsets[:-1]).mean()
     for row in cost(seen).rows:
@@ -346,7 +344,7 @@ def test_cost_is_tokens_times_price_and_nothing_without_prices() -> None:
         Prices(prompt=-1, completion=1)
 
 
-def test_bins_and_errors_are_those_of_the_plain_definition() -> None:
+def test_bins_and_errors_equal_their_definition() -> None:
     seen = gathered(runs=500)
     s = seen.scores
     correct, confidence = s.correct[s.answered], s.delivery[s.answered]
@@ -371,7 +369,7 @@ def test_bins_and_errors_are_those_of_the_plain_definition() -> None:
     assert calibrated.brier.estimate == pytest.approx(((correct - confidence) ** 2).mean())
 
 
-def test_chow_points_of_the_sweep_are_the_replays_own() -> None:
+def test_chow_points_of_the_sweep_equal_the_replay() -> None:
     seen = gathered()
     s = seen.scores
     points = [row for row in risk_coverage_sweep(seen).rows if row.stakes is not None]
@@ -383,7 +381,7 @@ def test_chow_points_of_the_sweep_are_the_replays_own() -> None:
             assert row.risk == pytest.approx(1 - s.correct[delivered].mean())
 
 
-def test_agents_stand_side_by_side_with_their_own_figures() -> None:
+def test_cross_agent_rows_equal_the_figures_of_each_agent() -> None:
     agents = {"one": gathered(1), "two": gathered(5)}
     made = cross_agent_exhibits(agents)
     assert {row.agent for row in made["agents"].rows} == {"one", "two"}
@@ -401,7 +399,7 @@ def test_agents_stand_side_by_side_with_their_own_figures() -> None:
                 assert vars(row) == {"agent": agent, **vars(single)}
 
 
-def test_the_papers_numbers_are_marked_as_its_own_and_consistent_with_one_another() -> None:
+def test_paper_numbers_are_marked_and_consistent() -> None:
     rows = paper().rows
     assert all(row.where for row in rows)
     assert "not measured here" in paper().note

@@ -33,7 +33,7 @@ def scores() -> ScreenScores:
     )
 
 
-def test_what_adds_survives_and_what_adds_nothing_does_not(scores: ScreenScores) -> None:
+def test_only_informative_features_survive(scores: ScreenScores) -> None:
     screen = feature_screen(scores, seed=1)
     told = {row.feature: row.survives for row in survivor_matrix("agent", screen).rows}
     assert told == {"lp_mean": True, "n_steps": False}
@@ -44,7 +44,7 @@ def test_what_adds_survives_and_what_adds_nothing_does_not(scores: ScreenScores)
     assert gains["shape"].low > 0.2
 
 
-def test_a_knockout_costs_what_the_family_carried(scores: ScreenScores) -> None:
+def test_knockout_loses_what_the_family_added(scores: ScreenScores) -> None:
     losses = {row.family: row.loss for row in family_knockouts(scores, seed=1).rows}
     assert losses["shape"] is not None
     assert losses["shape"].low > 0.2

@@ -71,9 +71,7 @@ def kills(work: Callable[[], object], *, stride: int) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.slow)])
-def test_killed_anywhere_a_new_evaluation_is_all_there_or_not_at_all(
-    tmp_path: Path, stride: int
-) -> None:
+def test_killed_evaluation_is_complete_or_absent(tmp_path: Path, stride: int) -> None:
     place = tmp_path / "evaluation"
     died = there = 0
     for _ in kills(lambda: save(made(), place), stride=stride):
@@ -88,7 +86,7 @@ def test_killed_anywhere_a_new_evaluation_is_all_there_or_not_at_all(
 
 
 @pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.slow)])
-def test_killed_while_it_adds_tables_a_command_leaves_a_whole_evaluation(
+def test_killed_command_that_adds_tables_leaves_a_complete_evaluation(
     tmp_path: Path, stride: int
 ) -> None:
     place = tmp_path / "evaluation"
@@ -101,7 +99,7 @@ def test_killed_while_it_adds_tables_a_command_leaves_a_whole_evaluation(
     assert False in found
 
 
-def test_the_spending_is_on_the_disk_before_any_run_is_replayed(
+def test_spending_is_on_disk_before_any_replay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monitor, runs, pools, labels = fitted()
@@ -120,9 +118,7 @@ def test_the_spending_is_on_the_disk_before_any_run_is_replayed(
 
 
 @pytest.mark.parametrize("options", [Options(strict=True), Options(reweight=0.5)])
-def test_an_option_that_the_runs_dont_allow_spends_nothing(
-    tmp_path: Path, options: Options
-) -> None:
+def test_impossible_option_spends_nothing(tmp_path: Path, options: Options) -> None:
     monitor, runs, pools, labels = fitted()
     bundle.save(monitor, tmp_path / "monitor")
     labels = {
@@ -138,7 +134,7 @@ def test_an_option_that_the_runs_dont_allow_spends_nothing(
 @pytest.mark.parametrize(
     "name", ["views.jsonl", "scores.npz", "tables/checksums.json", "tables/ladder.csv"]
 )
-def test_a_file_that_an_evaluation_had_and_lost_is_named(tmp_path: Path, name: str) -> None:
+def test_missing_file_of_an_evaluation_is_named(tmp_path: Path, name: str) -> None:
     place = tmp_path / "evaluation"
     save(made(), place)
     (place / name).unlink()

@@ -49,7 +49,7 @@ def found() -> Battery:
     return battery()
 
 
-def test_honest_runs_hold_every_control(found: Battery) -> None:
+def test_runs_without_leakage_pass_every_control(found: Battery) -> None:
     assert found.faults == ()
     controls = found.exhibits["leakage_controls"].rows
     assert {row.permutations for row in controls} == {20}
@@ -57,7 +57,7 @@ def test_honest_runs_hold_every_control(found: Battery) -> None:
     assert {row.task for row in controls} == {"answerability", "correctness", "quiet failure"}
 
 
-def test_plain_readers_find_what_the_world_put_there(found: Battery) -> None:
+def test_plain_readers_find_planted_signals(found: Battery) -> None:
     rows = {(row.task, row.reader): row for row in found.exhibits["leakage"].rows}
     # The made-up unanswerable questions have other words, and hesitant tokens go with wrong runs.
     words = rows["answerability", "question's words (TF-IDF)"].auroc
@@ -71,7 +71,7 @@ def test_plain_readers_find_what_the_world_put_there(found: Battery) -> None:
     assert rule.estimate == 0.5
 
 
-def test_the_same_seed_finds_the_same(found: Battery) -> None:
+def test_equal_seeds_give_equal_leakage_tables(found: Battery) -> None:
     again = battery()
     assert again.exhibits == found.exhibits
 
@@ -98,7 +98,7 @@ def test_a_reader_that_sees_the_labels_is_caught() -> None:
     assert "cheat on correctness ranks shuffled labels at" in told
 
 
-def test_shuffling_moves_labels_among_the_tasks_own_runs_alone() -> None:
+def test_shuffle_moves_labels_only_among_runs_of_the_task() -> None:
     rng = np.random.default_rng(0)
     target, where = rng.random(100) < 0.3, rng.random(100) < 0.6
     seen = []
@@ -115,7 +115,7 @@ def test_shuffling_moves_labels_among_the_tasks_own_runs_alone() -> None:
         assert labels[where].sum() == target[where].sum()
 
 
-def test_a_transcript_in_two_pools_is_a_fault_and_a_question_asked_twice_is_told() -> None:
+def test_transcript_in_two_pools_is_a_fault_and_a_repeated_question_is_counted() -> None:
     runs, pools, labels = small()
     heldout = next(run for run in runs if pools.pool_of(run.question.id) == "heldout")
     trained = next(run for run in runs if pools.pool_of(run.question.id) == "train")
@@ -143,7 +143,7 @@ def test_copies_are_counted_by_side() -> None:
     assert copies("x", "folds", ["a", "a"], ["1", "2"], must_hold=False).holds is None
 
 
-def test_runs_without_a_signal_are_not_ranked_by_it() -> None:
+def test_runs_without_a_signal_are_left_out_of_its_ranking() -> None:
     score = np.array([0.1, np.nan, 0.9, np.nan])
     target = np.array([False, True, True, False])
     task = Task(name="t", over="o", target=target, where=np.ones(4, dtype=bool))
@@ -154,7 +154,7 @@ def test_runs_without_a_signal_are_not_ranked_by_it() -> None:
 
 
 @pytest.mark.parametrize("kind", ["no telemetry", "one class", "forty runs", "one template"])
-def test_poor_runs_give_tables_that_say_what_cannot_be_said(kind: str) -> None:
+def test_poor_runs_give_leakage_tables_with_empty_cells(kind: str) -> None:
     runs, pools, labels = small(40 if kind == "forty runs" else 90)
     if kind == "no telemetry":
         runs = [
@@ -187,7 +187,7 @@ def test_poor_runs_give_tables_that_say_what_cannot_be_said(kind: str) -> None:
         assert {row.holds for row in made.exhibits["leakage_controls"].rows} == {None}
 
 
-def test_what_cannot_be_audited_is_refused_by_name() -> None:
+def test_unsuitable_runs_are_refused_by_name() -> None:
     runs, pools, labels = small(60)
     with pytest.raises(InputError, match="no head called"):
         leakage_battery(runs, pools, labels, header(), head="magic")
@@ -199,13 +199,13 @@ def test_what_cannot_be_audited_is_refused_by_name() -> None:
         leakage_battery([], pools, labels, header())
 
 
-def test_nothing_of_a_run_is_in_the_tables(found: Battery, tmp_path: Path) -> None:
+def test_leakage_tables_hold_no_text_of_runs(found: Battery, tmp_path: Path) -> None:
     text = json.dumps([exhibit.to_json() for exhibit in found.exhibits.values()])
     runs, _, _ = small()
     assert not any(run.question.text in text for run in runs)
 
 
-def test_progress_is_told_at_every_shuffle_and_ends_whole() -> None:
+def test_progress_is_reported_at_every_shuffle_and_ends_complete() -> None:
     told: list[tuple[int, int]] = []
     made = battery(60, head="ngrams", on_progress=lambda done, total: told.append((done, total)))
     done, totals = zip(*told, strict=True)
@@ -216,7 +216,7 @@ def test_progress_is_told_at_every_shuffle_and_ends_whole() -> None:
     assert len(done) >= 20 * sum(row.holds is not None for row in controls)
 
 
-def test_progress_ends_whole_where_nothing_can_be_fitted() -> None:
+def test_progress_ends_complete_if_nothing_can_be_fitted() -> None:
     told: list[tuple[int, int]] = []
     runs, pools, labels = small(12)
     leakage_battery(

@@ -19,7 +19,7 @@ def split(cases: list[tuple[bool, float]]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([c[0] for c in cases]), np.array([c[1] for c in cases], dtype=float)
 
 
-def test_ranking_of_one_class_cannot_be_said() -> None:
+def test_auroc_of_one_class_is_none() -> None:
     assert auroc(np.array([True, True]), np.array([0.1, 0.2])) is None
     assert auroc(np.array([], dtype=bool), np.array([])) is None
 
@@ -58,13 +58,13 @@ def test_calibration_error_equals_a_loop_over_bins(cases: list[tuple[bool, float
     assert ece(target, confidence) == pytest.approx(loop / len(target))
 
 
-def test_a_confidence_on_an_edge_belongs_to_the_bin_above() -> None:
+def test_confidence_on_an_edge_belongs_to_the_bin_above() -> None:
     confidence = np.array([0.0, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.9, 1.0])
     counts = np.bincount(bin_of(confidence), minlength=BINS)
     assert counts.tolist() == [1, 1, 1, 1, 0, 1, 1, 1, 0, 2]
 
 
-def test_calibration_of_nothing_cannot_be_said() -> None:
+def test_calibration_error_of_nothing_is_none() -> None:
     nobody = np.zeros(1, dtype=bool)
     gap = Resampling.over(["a"]).mean_gap(np.ones(1), np.zeros(1, int), nobody, bins=BINS)
     assert gap is None
@@ -78,7 +78,7 @@ def test_perfect_confidence_has_no_error() -> None:
 
 @given(pairs, st.integers(1, 5))
 @settings(max_examples=30, deadline=None)
-def test_a_weight_counts_as_so_many_cases(cases: list[tuple[bool, float]], times: int) -> None:
+def test_weight_counts_as_so_many_cases(cases: list[tuple[bool, float]], times: int) -> None:
     target, score = split(cases)
     weights = np.ones(len(target))
     weights[0] = times

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from score_cases import prefix_scores, random_scores
 from sentinel_sql.decision.policy import KINDS, Policy
-from sentinel_sql.evaluation.sample_runs import MOST, telling
+from sentinel_sql.evaluation.sample_runs import MOST, choose_runs
 from sentinel_sql.monitor.prefix_scores import PrefixScores
 
 POLICIES = (Policy(stakes=1.0, theta=0.1, early=0.2), Policy(stakes=4.0, theta=0.1))
@@ -16,14 +16,14 @@ POLICIES = (Policy(stakes=1.0, theta=0.1, early=0.2), Policy(stakes=4.0, theta=0
 def test_a_sample_holds_runs_of_the_pool_once_and_all_where_there_is_room(
     scores: PrefixScores, most: int
 ) -> None:
-    chosen = telling(scores, POLICIES, most=most)
+    chosen = choose_runs(scores, POLICIES, most=most)
     assert len(chosen) == len(set(chosen)) == min(most, len(scores))
     assert all(0 <= i < len(scores) for i in chosen)
 
 
 def test_every_kind_of_decision_right_and_wrong_is_in_a_small_sample_of_a_large_pool() -> None:
     scores = random_scores(7, 3000)
-    chosen = list(telling(scores, POLICIES))
+    chosen = list(choose_runs(scores, POLICIES))
     assert len(chosen) == MOST
     for policy in POLICIES:
         verdicts = policy.replay(scores)
@@ -38,7 +38,7 @@ def test_the_first_shown_is_the_wrong_answer_that_looked_surest() -> None:
     policy = Policy(stakes=1.0)
     delivered_wrong = policy.replay(scores).delivered & ~scores.correct & scores.answerable
     surest = np.flatnonzero(delivered_wrong)[np.argmax(scores.delivery[delivered_wrong])]
-    first = telling(scores, [policy], most=4)
+    first = choose_runs(scores, [policy], most=4)
     assert surest in first
 
 
@@ -47,4 +47,4 @@ def test_the_right_answers_that_were_lost_come_with_the_least_confident_first() 
     policy = Policy(stakes=4.0)
     lost = ~policy.replay(scores).delivered & scores.correct
     worst = np.flatnonzero(lost)[np.argmin(scores.delivery[lost])]
-    assert worst in telling(scores, [policy], most=4)
+    assert worst in choose_runs(scores, [policy], most=4)

@@ -31,7 +31,7 @@ from sentinel_sql.hospital.benchmark import (
     write_questions,
 )
 from sentinel_sql.hospital.catalog import SPOKEN
-from sentinel_sql.hospital.fill import render, says_something
+from sentinel_sql.hospital.fill import has_content, render
 from sentinel_sql.hospital.slots import SLOTS
 from sentinel_sql.hospital.templates.template import Kind
 from sentinel_sql.questions.read import read_questions
@@ -165,7 +165,7 @@ def test_few_answers_are_empty(hospital: sqlite3.Connection, benchmark: list[Que
     assert all(any(cell is not None for row in rows for cell in row) for _, rows in answers)
     yes_no = [rows[0][0] for gold, rows in answers if "COUNT(*) > 0" in gold]
     assert 0 < sum(yes_no) < len(yes_no)
-    zero = sum(not says_something(rows) for gold, rows in answers if "COUNT(*) > 0" not in gold)
+    zero = sum(not has_content(rows) for gold, rows in answers if "COUNT(*) > 0" not in gold)
     assert zero <= 0.03 * len(golds)
 
 

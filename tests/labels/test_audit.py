@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 
 from sentinel_sql.errors import LabelsError
-from sentinel_sql.evaluation.rater_agreement import kappa, share
+from sentinel_sql.evaluation.rater_agreement import kappa, wilson_share
 from sentinel_sql.evaluation.studies.judge_audit import judge_audit, raters_agreement
 from sentinel_sql.labels.audit import (
     COLUMNS,
@@ -244,7 +244,7 @@ def test_shares_have_wilson_s_interval(pair: tuple[int, int]) -> None:
     z, p = 1.959963984540054, hits / n
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    found = share(hits, n)
+    found = wilson_share(hits, n)
     assert found is not None
     assert (found.low, found.high) == pytest.approx((middle - half, middle + half), abs=1e-9)
-    assert share(0, 0) is None
+    assert wilson_share(0, 0) is None

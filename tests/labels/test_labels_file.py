@@ -132,6 +132,16 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, edit: object, say
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("length", "shown"), [(80, "i" * 80), (81, "i" * 79 + "…")])
+def test_a_long_id_is_cut_in_the_message(tmp_path: Path, length: int, shown: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    header, label = _older_lines(path)
+    twice = json.dumps(json.loads(label) | {"question_id": "i" * length})
+    path.write_text(f"{header}\n{twice}\n{twice}\n")
+    with pytest.raises(LabelsError, match=f"question '{shown}' again"):
+        read_labels(path)
+
+
 def test_files_that_are_not_there_or_not_text_are_named(tmp_path: Path) -> None:
     with pytest.raises(LabelsError, match=r"none\.jsonl can't be read"):
         read_labels(tmp_path / "none.jsonl")

@@ -45,7 +45,7 @@ FUSED = {"modernbert": 2, "bert": 4, "distilbert": 4, "roberta": 4}
     seed=st.integers(0, 999),
 )
 @settings(max_examples=80, deadline=None)
-def test_attention_in_a_window_is_masked_attention_over_the_whole_text(
+def test_windowed_attention_equals_masked_full_attention(
     tokens: int, reach: int, strength: float, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -67,7 +67,7 @@ def test_attention_in_a_window_is_masked_attention_over_the_whole_text(
     assert np.abs(found.numpy() - expected).max() <= 1e-9
 
 
-def test_a_graph_gives_the_vectors_of_torch_at_every_length(family: str, exported: Path) -> None:
+def test_graph_equals_torch_at_every_length(family: str, exported: Path) -> None:
     longest = 1000 if family == "modernbert" else 500
     rng = np.random.default_rng(0)
     rows = [rng.integers(5, WORDS, tokens).astype(np.int32) for tokens in (*EDGES, longest)]
@@ -78,7 +78,7 @@ def test_a_graph_gives_the_vectors_of_torch_at_every_length(family: str, exporte
     assert np.ptp(expected, axis=0).max() > 1e-2
 
 
-def test_no_layer_of_a_known_family_writes_out_the_scores_of_all_pairs(
+def test_no_layer_of_a_known_family_computes_the_scores_of_all_pairs(
     family: str, exported: Path
 ) -> None:
     nodes = onnx.load(exported / "graph" / "model.onnx").graph.node

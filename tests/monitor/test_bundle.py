@@ -39,7 +39,9 @@ def test_a_loaded_monitor_assesses_bit_for_bit(monitor: Monitor, saved: Path) ->
     assert loaded.estimators.schema == monitor.estimators.schema
 
 
-def test_the_calibration_pool_comes_back_in_columns(monitor: Monitor, saved: Path) -> None:
+def test_loaded_monitor_has_the_columns_of_the_calibration_pool(
+    monitor: Monitor, saved: Path
+) -> None:
     kept, loaded = monitor.calibration, bundle.load(saved).calibration
     assert loaded.question_ids == kept.question_ids
     assert loaded.templates == kept.templates
@@ -47,7 +49,7 @@ def test_the_calibration_pool_comes_back_in_columns(monitor: Monitor, saved: Pat
         np.testing.assert_array_equal(getattr(loaded, name), column)
 
 
-def test_a_hybrid_is_saved_and_loaded_too(monitor: Monitor, tmp_path: Path) -> None:
+def test_hybrid_is_saved_and_loaded(monitor: Monitor, tmp_path: Path) -> None:
     from dataclasses import replace
 
     from sentinel_sql.monitor.delivery_estimator import Delivery, fit_hybrid
@@ -75,7 +77,7 @@ def test_files_are_private_and_hold_no_text_of_runs(saved: Path) -> None:
     assert "carefully" not in told
 
 
-def test_saving_replaces_an_older_bundle_and_leaves_no_litter(
+def test_save_replaces_an_older_bundle_and_leaves_no_temporary_file(
     monitor: Monitor, saved: Path
 ) -> None:
     bundle.save(monitor, saved)
@@ -83,14 +85,14 @@ def test_saving_replaces_an_older_bundle_and_leaves_no_litter(
     bundle.load(saved)
 
 
-def test_a_folder_of_something_else_is_never_overwritten(monitor: Monitor, tmp_path: Path) -> None:
+def test_save_never_overwrites_a_folder_that_is_no_bundle(monitor: Monitor, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(BundleError, match="choose another folder"):
         bundle.save(monitor, tmp_path)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
-def test_a_save_that_fails_leaves_the_older_bundle(
+def test_failed_save_keeps_the_older_bundle(
     monitor: Monitor, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> str:
@@ -104,7 +106,7 @@ def test_a_save_that_fails_leaves_the_older_bundle(
 
 
 @pytest.mark.parametrize("name", [bundle.MANIFEST, *bundle.ARRAYS])
-def test_any_damage_is_told_in_one_line(saved: Path, name: str) -> None:
+def test_damaged_bundle_is_refused_in_one_line(saved: Path, name: str) -> None:
     path = saved / name
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
@@ -120,7 +122,7 @@ def test_any_damage_is_told_in_one_line(saved: Path, name: str) -> None:
         bundle.load(saved)
 
 
-def test_another_major_version_is_refused_by_name(saved: Path) -> None:
+def test_bundle_of_another_version_is_refused(saved: Path) -> None:
     path = saved / bundle.MANIFEST
     manifest = json.loads(path.read_text()) | {"format": "sentinel-monitor/3"}
     path.write_text(json.dumps(manifest))
@@ -128,12 +130,12 @@ def test_another_major_version_is_refused_by_name(saved: Path) -> None:
         bundle.load(saved)
 
 
-def test_a_folder_without_a_monitor_is_named(tmp_path: Path) -> None:
+def test_folder_without_a_monitor_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="holds no monitor"):
         bundle.load(tmp_path / "nowhere")
 
 
-def test_a_manifest_that_nests_too_deep_is_damaged(saved: Path) -> None:
+def test_too_deeply_nested_manifest_is_refused(saved: Path) -> None:
     (saved / bundle.MANIFEST).write_text("[" * 100_000)
     with pytest.raises(BundleError, match="damaged"):
         bundle.load(saved)
@@ -146,7 +148,7 @@ def test_a_manifest_that_nests_too_deep_is_damaged(saved: Path) -> None:
         *("files", "brought", "facts", "schema"),
     ],
 )
-def test_a_sealed_manifest_with_a_value_of_the_wrong_kind_is_damaged(saved: Path, key: str) -> None:
+def test_manifest_value_of_the_wrong_type_is_refused(saved: Path, key: str) -> None:
     path = saved / bundle.MANIFEST
     manifest = json.loads(path.read_text())
     for wrong in ([1], -1.5):
@@ -156,7 +158,9 @@ def test_a_sealed_manifest_with_a_value_of_the_wrong_kind_is_damaged(saved: Path
 
 
 @pytest.mark.parametrize("place", ["../weights", "/etc/hosts", "correctness/..", "a/b/c", "x"])
-def test_a_manifest_names_no_file_outside_of_its_folder(saved: Path, place: str) -> None:
+def test_manifest_that_names_a_file_outside_of_its_folder_is_refused(
+    saved: Path, place: str
+) -> None:
     path = saved / bundle.MANIFEST
     manifest = json.loads(path.read_text())
     manifest["brought"] = {"answerability": {"weights": place}, "correctness": {}}

@@ -26,7 +26,9 @@ def test_a_higher_score_never_gets_a_lower_confidence(
 
 
 @given(cases)
-def test_each_block_gets_what_its_counts_carry(fitted_on: list[tuple[float, bool]]) -> None:
+def test_block_confidence_follows_the_rule_of_succession(
+    fitted_on: list[tuple[float, bool]],
+) -> None:
     raw, targets = map(np.array, zip(*fitted_on, strict=True))
     confidences = fit_map(raw, targets)(raw)
     for level in np.unique(confidences):
@@ -43,7 +45,7 @@ def test_no_confidence_is_certain(fitted_on: list[tuple[float, bool]]) -> None:
     assert confidences.max() <= (count + 1) / (count + 2)
 
 
-def test_with_many_cases_it_nears_the_isotonic_fit_of_scikit_learn() -> None:
+def test_with_many_cases_the_map_approaches_isotonic_regression() -> None:
     rng = np.random.default_rng(0)
     raw = np.repeat(np.linspace(0.05, 0.95, 10), 4000)
     targets = rng.random(len(raw)) < raw**2
@@ -52,19 +54,19 @@ def test_with_many_cases_it_nears_the_isotonic_fit_of_scikit_learn() -> None:
     assert fit_map(raw, targets)(asked) == pytest.approx(reference.predict(asked), abs=1e-3)
 
 
-def test_a_lone_right_answer_at_the_top_joins_the_block_below_it() -> None:
+def test_single_right_answer_at_the_top_joins_the_block_below() -> None:
     raw = np.array([0.1] * 10 + [0.8] * 40 + [0.9])
     targets = np.array([False] * 10 + [True] * 39 + [False] + [True])
     assert fit_map(raw, targets)(0.9) == pytest.approx(41 / 43)
 
 
-def test_thirteen_of_thirteen_is_no_certainty() -> None:
+def test_thirteen_of_thirteen_is_not_certain() -> None:
     raw = np.array([0.2] * 13 + [0.9] * 13)
     assert fit_map(raw, raw > 0.5)(np.array([0.9, 1.0])) == pytest.approx(14 / 15)
 
 
 @pytest.mark.parametrize("only", [False, True])
-def test_one_class_gives_a_level_map(only: bool) -> None:
+def test_one_class_gives_a_constant_map(only: bool) -> None:
     level = fit_map(np.array([0.2, 0.7]), np.array([only, only]))
     assert level(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.75 if only else 0.25] * 3)
 
@@ -81,17 +83,27 @@ def test_one_class_gives_a_level_map(only: bool) -> None:
         ([0.1, 0.1], [0.1, 0.2], "monotone"),
         ([0.1, 0.2], [0.2, 0.1], "monotone"),
         ([0.1, 0.2], [0.2, 1.1], "range"),
-        ([-0.1, 0.2], [0.2, 0.3], "range"),
     ],
 )
-def test_what_is_no_map_is_refused(
-    scores: list[float], confidences: list[float], what: str
-) -> None:
+def test_invalid_map_is_refused(scores: list[float], confidences: list[float], what: str) -> None:
     with pytest.raises(ValueError, match=what):
         CalibrationMap(scores=np.array(scores, float), confidences=np.array(confidences, float))
 
 
-def test_nothing_observed_stays_nothing() -> None:
+@pytest.mark.parametrize("scores", [[-0.1, 0.2], [0.2, 1.1]])
+def test_a_stored_map_of_impossible_scores_is_refused(scores: list[float]) -> None:
+    with pytest.raises(ValueError, match="range"):
+        CalibrationMap.restore({"scores": np.array(scores), "confidences": np.array([0.2, 0.3])})
+
+
+def test_calibration_map_keeps_nan() -> None:
     for raw in ([0.5], [0.2, 0.8]):
         mapped = fit_map(np.array(raw), np.arange(len(raw)) > 0)(np.array([np.nan]))
         assert np.isnan(mapped).all()
+
+
+def test_scores_of_any_range_get_confidences() -> None:
+    raw = np.array([-40.0, -3.5, -3.0, 0.0, 12.0])  # such as mean log-probabilities of a rival
+    fitted = fit_map(raw, np.array([False, False, True, True, True]))
+    assert (np.diff(fitted(raw)) >= 0).all()
+    assert fitted(np.array([-100.0, 100.0])).tolist() == [fitted(raw)[0], fitted(raw)[-1]]

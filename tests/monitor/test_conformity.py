@@ -125,7 +125,7 @@ def fitted(
     return _fitted[kind]
 
 
-def test_no_kind_of_head_is_left_out() -> None:
+def test_every_kind_of_head_is_tested() -> None:
     assert set(HEADS) == {kind.split(",")[0] for kind in KINDS}
 
 
@@ -188,16 +188,14 @@ def test_a_restored_head_scores_as_the_saved_one(
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "onnx" in kind])
-def test_an_exported_head_says_how_far_its_scores_are_from_torch(
-    kind: str, fitted: FittedHead[Any]
-) -> None:
+def test_exported_head_reports_its_drift_from_torch(kind: str, fitted: FittedHead[Any]) -> None:
     told = fitted.facts()["drift"]
     assert told["snapshots"] == 64
     assert 0 < told["mean"] <= told["largest"] < (0.1 if "int8" in kind else 1e-3)
 
 
 @of_every_kind
-def test_a_question_decides_however_long_the_run(
+def test_question_still_decides_in_a_long_run(
     kind: str, head: Head[Any], fitted: FittedHead[Any]
 ) -> None:
     padding = [make_step(i, thought="and so on " * 300) for i in range(1, 12)]
@@ -210,7 +208,7 @@ def test_a_question_decides_however_long_the_run(
 
 
 @of_every_kind
-def test_what_was_cut_off_changes_nothing(
+def test_text_beyond_the_limit_changes_no_score(
     kind: str, head: Head[Any], fitted: FittedHead[Any]
 ) -> None:
     padding = [make_step(i, thought="and so on " * 300) for i in range(2, 12)]
@@ -242,7 +240,7 @@ def test_what_was_cut_off_changes_nothing(
     ],
     ids=["no steps", "no text", "not Latin", "a result of 100,000", "a word of 100,000"],
 )
-def test_odd_runs_get_a_score(
+def test_unusual_runs_get_a_score(
     kind: str, head: Head[Any], fitted: FittedHead[Any], run: Trajectory
 ) -> None:
     scores = fitted.score(snapshots(head, run))
@@ -250,7 +248,7 @@ def test_odd_runs_get_a_score(
 
 
 @of_every_kind
-def test_a_short_run_reads_alike_in_training_and_scoring(kind: str, head: Head[Any]) -> None:
+def test_short_run_has_equal_inputs_in_training_and_scoring(kind: str, head: Head[Any]) -> None:
     @given(run=runs(longest=3))
     @settings(max_examples=20)
     def holds(run: Trajectory) -> None:
@@ -261,7 +259,7 @@ def test_a_short_run_reads_alike_in_training_and_scoring(kind: str, head: Head[A
 
 
 @given(run=runs(), limit=st.integers(4, 120))
-def test_the_ngram_reading_counts_the_rendered_segments(run: Trajectory, limit: int) -> None:
+def test_ngram_reading_counts_the_rendered_segments(run: Trajectory, limit: int) -> None:
     question = keep_oldest(render_question(run.question), limit // 2)
     steps = [render_step(s, commitment(s, commit_on_error=False)) for s in run.steps]
     kept = keep_newest(steps, limit - count_tokens(question))

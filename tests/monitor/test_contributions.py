@@ -40,7 +40,7 @@ def head() -> FittedLinearHead:
 
 @given(run=runs(), limit=st.sampled_from([8, 40, SCORING_TOKENS]))
 @settings(max_examples=60)
-def test_the_terms_and_the_bias_sum_to_the_log_odds(
+def test_terms_and_bias_sum_to_the_log_odds(
     head: FittedLinearHead, run: Trajectory, limit: int
 ) -> None:
     reading = KIND.read(run.question, AROUND)
@@ -55,9 +55,7 @@ def test_the_terms_and_the_bias_sum_to_the_log_odds(
 
 @given(run=runs())
 @settings(max_examples=30)
-def test_every_ngram_has_a_text_that_the_prefix_holds_and_a_step_that_it_stands_in(
-    head: FittedLinearHead, run: Trajectory
-) -> None:
+def test_every_ngram_names_its_text_and_its_steps(head: FittedLinearHead, run: Trajectory) -> None:
     prefix = run.prefix(len(run.steps))
     text = render(prefix).lower()
     for term in contributions(head, KIND, prefix, AROUND).terms:
@@ -70,7 +68,7 @@ def test_every_ngram_has_a_text_that_the_prefix_holds_and_a_step_that_it_stands_
             assert all(part.strip("…") in text for part in name.split(" ")), name
 
 
-def test_the_planted_word_is_among_the_strongest_terms(head: FittedLinearHead) -> None:
+def test_planted_word_is_among_the_strongest_terms(head: FittedLinearHead) -> None:
     run = make_trajectory(
         text="what was the glucose?",
         steps=[make_step(1, action="final_sql", thought="carefully")],

@@ -34,11 +34,11 @@ def auroc_out_of_fold(*, shuffled: bool) -> float:
     return float(roc_auc_score(targets, scores[last]))
 
 
-def test_a_planted_signal_is_learned() -> None:
+def test_out_of_fold_scores_find_a_planted_signal() -> None:
     assert auroc_out_of_fold(shuffled=False) > 0.9
 
 
-def test_shuffled_labels_are_not() -> None:
+def test_out_of_fold_scores_find_nothing_in_shuffled_labels() -> None:
     assert 0.35 < auroc_out_of_fold(shuffled=True) < 0.65
 
 
@@ -80,7 +80,7 @@ def test_every_run_is_scored_by_a_head_that_never_saw_its_template() -> None:
             assert was_seen == (template not in held)
 
 
-def test_few_templates_give_fewer_folds_and_one_gives_an_error() -> None:
+def test_few_templates_give_fewer_folds_and_one_template_an_error() -> None:
     target = np.arange(20) % 2 == 0
     few = assign_folds(
         templates=[f"t{i % 3}" for i in range(20)],
@@ -98,7 +98,7 @@ def test_few_templates_give_fewer_folds_and_one_gives_an_error() -> None:
         )
 
 
-def test_a_class_in_one_template_only_can_not_be_cross_fitted() -> None:
+def test_class_in_one_template_only_is_an_error() -> None:
     rare = np.arange(20) < 4
     with pytest.raises(CannotFitError, match="more templates"):
         assign_folds(

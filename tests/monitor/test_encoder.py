@@ -83,7 +83,7 @@ def unseen(read: list[ReadRun]) -> list[ReadRun]:
     return [run for i, run in enumerate(read) if i % 60 >= 40]
 
 
-def test_a_small_encoder_learns_two_planted_signals_at_once(
+def test_shared_encoder_learns_two_planted_signals(
     pair: tuple[FittedEncoderHead, ...], unseen: list[ReadRun]
 ) -> None:
     labels = [LABELS[run.question.id] for i, run in enumerate(MADE) if i % 60 >= 40]
@@ -95,7 +95,7 @@ def test_a_small_encoder_learns_two_planted_signals_at_once(
     assert roc_auc_score(truly[judged], correct[judged]) > 0.95
 
 
-def test_two_heads_on_one_trunk_cost_one_pass(
+def test_two_heads_on_one_trunk_need_one_pass(
     pair: tuple[FittedEncoderHead, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes: list[int] = []
@@ -110,7 +110,7 @@ def test_two_heads_on_one_trunk_cost_one_pass(
 
 
 @pytest.mark.parametrize("serve", ["onnx", "onnx-int8"])
-def test_a_graph_scores_as_torch_does(
+def test_graph_scores_equal_torch_scores(
     serve: str,
     trunk: EncoderHead,
     pair: tuple[FittedEncoderHead, ...],
@@ -130,7 +130,7 @@ def test_a_graph_scores_as_torch_does(
     assert drift(pair, pair, texts)["largest"] == 0.0
 
 
-def test_a_distilbert_is_trained_and_exported_too(
+def test_distilbert_can_be_trained_and_exported(
     planted_texts: list[str], tiny_encoder: Path, tmp_path: Path, read: list[ReadRun]
 ) -> None:
     folder = make_encoder(tmp_path / "distil", planted_texts, family="distilbert", width=32)
@@ -145,9 +145,7 @@ def test_a_distilbert_is_trained_and_exported_too(
     assert np.abs(by_torch.score(texts) - by_graph.score(texts)).max() <= 1e-3
 
 
-def test_a_killed_fit_goes_on_and_ends_as_if_it_had_not_been_killed(
-    tiny_encoder: Path, tmp_path: Path
-) -> None:
+def test_resumed_fit_equals_an_uninterrupted_fit(tiny_encoder: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     command = [sys.executable, killed_fit.__file__, str(tiny_encoder), str(work)]
     tests = str(Path(killed_fit.__file__).parent)
@@ -195,9 +193,7 @@ def monitor(
     )
 
 
-def test_a_bundle_keeps_a_shared_network_once_and_scores_the_same(
-    monitor: Monitor, tmp_path: Path
-) -> None:
+def test_bundle_stores_a_shared_network_once(monitor: Monitor, tmp_path: Path) -> None:
     bundle.save(monitor, tmp_path / "monitor")
     files = [path for path in (tmp_path / "monitor").rglob("*") if path.is_file()]
     assert len([path for path in files if path.name == "model.onnx"]) == 1
@@ -216,7 +212,7 @@ def test_a_bundle_keeps_a_shared_network_once_and_scores_the_same(
     assert list(again.replay(MADE[11])) == list(monitor.replay(MADE[11]))
 
 
-def test_damaged_weights_are_told_in_one_line(monitor: Monitor, tmp_path: Path) -> None:
+def test_damaged_weights_are_refused_in_one_line(monitor: Monitor, tmp_path: Path) -> None:
     bundle.save(monitor, tmp_path / "monitor")
     path = tmp_path / "monitor" / "answerability" / "model.onnx"
     content = bytearray(path.read_bytes())
@@ -229,7 +225,7 @@ def test_damaged_weights_are_told_in_one_line(monitor: Monitor, tmp_path: Path) 
         bundle.load(tmp_path / "monitor")
 
 
-def test_a_graph_is_served_without_torch_or_transformers(monitor: Monitor, tmp_path: Path) -> None:
+def test_graph_is_served_without_torch_or_transformers(monitor: Monitor, tmp_path: Path) -> None:
     bundle.save(monitor, tmp_path / "monitor")
     script = """
 import sys
@@ -259,7 +255,7 @@ for run in planted_store(4, seed=5)[0]:
         assert [float(score) for score in line.split()] == pytest.approx(scores, abs=1e-6)
 
 
-def test_a_whole_fit_is_found_again_in_its_work_folder(tiny_encoder: Path, tmp_path: Path) -> None:
+def test_finished_fit_is_reused_from_its_work_folder(tiny_encoder: Path, tmp_path: Path) -> None:
     made, pools, labels = planted_store(120, seed=8)
     told: list[str] = []
     head = EncoderHead(

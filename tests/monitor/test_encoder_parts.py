@@ -22,7 +22,7 @@ from sentinel_sql.monitor.encoders import extras, source
 from sentinel_sql.monitor.encoders.frozen import frozen_encoder
 from sentinel_sql.monitor.encoders.text import Text
 from sentinel_sql.monitor.encoders.tokens import Cutter
-from sentinel_sql.monitor.encoders.training import bucketed, class_weights, stopping_slice
+from sentinel_sql.monitor.encoders.training import batch_by_length, class_weights, stopping_slice
 from sentinel_sql.monitor.heads.embedding import EmbeddingHead
 from sentinel_sql.monitor.heads.encoder import EncoderHead
 from sentinel_sql.monitor.snapshots import read_run
@@ -30,7 +30,7 @@ from sentinel_sql.monitor.snapshots import read_run
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 
 
-def test_a_short_text_gets_the_tokens_that_the_library_gives_its_rendering(
+def test_short_text_has_the_tokens_of_the_library(
     tiny_encoder: Path,
 ) -> None:
     from tokenizers import Tokenizer
@@ -44,7 +44,7 @@ def test_a_short_text_gets_the_tokens_that_the_library_gives_its_rendering(
         assert cutter.ids(text, 4096).tolist() == whole
 
 
-def test_a_cut_keeps_the_question_and_the_newest_tokens(tiny_encoder: Path) -> None:
+def test_cut_ids_keep_the_question_and_the_newest_tokens(tiny_encoder: Path) -> None:
     cutter = Cutter(tiny_encoder / "tokenizer.json")
 
     @given(question=words, steps=st.lists(words, max_size=5), limit=st.integers(16, 80))
@@ -66,11 +66,11 @@ def test_a_cut_keeps_the_question_and_the_newest_tokens(tiny_encoder: Path) -> N
     holds()
 
 
-def test_limits_are_the_smaller_of_what_tokenizer_and_network_can(tmp_path: Path) -> None:
+def test_token_limit_is_the_smaller_of_tokenizer_and_network(tmp_path: Path) -> None:
     def told(config: str, tokenizer: str) -> int:
         (tmp_path / "config.json").write_text(config)
         (tmp_path / "tokenizer_config.json").write_text(tokenizer)
-        return source.longest(tmp_path)
+        return source.token_limit(tmp_path)
 
     assert told('{"max_position_embeddings": 8192}', '{"model_max_length": 512}') == 512
     assert told('{"max_position_embeddings": 512}', '{"model_max_length": 1e30}') == 512
@@ -79,7 +79,7 @@ def test_limits_are_the_smaller_of_what_tokenizer_and_network_can(tmp_path: Path
     assert told("{}", "{}") == source.UNBOUNDED
 
 
-def test_a_folder_is_read_without_a_look_at_the_network(
+def test_local_folder_causes_no_network_call(
     tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
@@ -90,14 +90,14 @@ def test_a_folder_is_read_without_a_look_at_the_network(
     assert asked == []
 
 
-def test_a_name_that_cannot_be_fetched_is_told_with_the_files_to_put(
+def test_unfetchable_name_error_lists_the_needed_files(
     tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(InputError) as told:
-        source.find("some/encoder-nobody-has")
+        source.find_encoder("some/encoder-nobody-has")
     for name in source.NEEDED:
         assert name in str(told.value)
     assert "\n" not in str(told.value)
@@ -107,16 +107,14 @@ def test_a_name_that_cannot_be_fetched_is_told_with_the_files_to_put(
     "path",
     ["/nowhere/encoder", "./encoder", "../encoder", "~/nowhere/encoder", "a/b/c", "encoder/"],
 )
-def test_a_path_where_no_folder_is_never_asks_the_hub(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(source, "_fetched", lambda name: pytest.fail(f"asked for {name}"))
+def test_missing_path_causes_no_call_to_the_hub(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_fetch", lambda name: pytest.fail(f"asked for {name}"))
     with pytest.raises(InputError, match="no folder"):
-        source.find(path)
+        source.find_encoder(path)
 
 
 @pytest.mark.parametrize("name", source.NEEDED)
-def test_a_folder_that_lacks_a_file_is_told_which(
+def test_error_names_the_missing_file_of_a_folder(
     name: str, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "encoder"
@@ -124,11 +122,11 @@ def test_a_folder_that_lacks_a_file_is_told_which(
     (folder / name).unlink()
     (folder / "pytorch_model.bin").write_bytes(b"")
     with pytest.raises(InputError, match=f"lacks {name}"):
-        source.find(str(folder))
+        source.find_encoder(str(folder))
 
 
 @pytest.mark.parametrize("name", source.NEEDED)
-def test_a_damaged_file_is_an_error_of_one_line(
+def test_damaged_encoder_file_is_refused_in_one_line(
     name: str, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "encoder"
@@ -149,7 +147,7 @@ def test_a_damaged_file_is_an_error_of_one_line(
     ],
     ids=["encoder", "embedding"],
 )
-def test_a_missing_extra_is_named_with_its_command(
+def test_error_names_the_missing_extra_and_its_command(
     make: Callable[[], EncoderHead | EmbeddingHead],
     missing: str,
     command: str,
@@ -167,7 +165,7 @@ def test_a_missing_extra_is_named_with_its_command(
         make().fit([Text(question="q")] * 4, np.arange(4) < 2, groups=np.arange(4), seed=1)
 
 
-def test_settings_that_a_head_does_not_have_are_refused_by_name() -> None:
+def test_unknown_setting_of_a_head_is_refused_by_name() -> None:
     with pytest.raises(InputError, match="linear has no setting shared trunk"):
         bundle.head_with("linear", {"shared_trunk": True})
     with pytest.raises(InputError, match="epochs of an encoder must be above 0"):
@@ -181,7 +179,7 @@ def test_settings_that_a_head_does_not_have_are_refused_by_name() -> None:
     seed=st.integers(0, 99),
     rare=st.integers(2, 9),
 )
-def test_early_stopping_looks_at_templates_that_are_not_trained_on(
+def test_early_stopping_validates_on_held_out_templates(
     groups: list[int], seed: int, rare: int
 ) -> None:
     names = np.array(groups)
@@ -197,7 +195,7 @@ def test_early_stopping_looks_at_templates_that_are_not_trained_on(
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, float("nan")]), min_size=1, max_size=60))
-def test_classes_weigh_alike_and_what_is_not_trained_on_weighs_nothing(column: list[float]) -> None:
+def test_classes_have_equal_weights_and_untrained_targets_none(column: list[float]) -> None:
     targets = np.array(column)[:, np.newaxis]
     weights = class_weights(targets)
     assert (weights[np.isnan(targets)] == 0).all()
@@ -212,12 +210,12 @@ def test_classes_weigh_alike_and_what_is_not_trained_on_weighs_nothing(column: l
     st.integers(1, 16),
     st.integers(0, 9),
 )
-def test_batches_hold_every_row_once_and_rows_of_like_length(
+def test_batches_hold_every_row_once_and_rows_of_similar_length(
     lengths: list[int], size: int, seed: int
 ) -> None:
-    order = bucketed(lengths, size, np.random.default_rng(seed))
+    order = batch_by_length(lengths, size, np.random.default_rng(seed))
     assert sorted(order) == list(range(len(lengths)))
-    again = bucketed(lengths, size, np.random.default_rng(seed))
+    again = batch_by_length(lengths, size, np.random.default_rng(seed))
     assert order == again
     sized = np.array(lengths)[order]
     wasted = sum(
@@ -245,7 +243,7 @@ def minilm() -> Path:
     return Path(found.origin).parent / "model"
 
 
-def test_real_weights_tell_topics_apart_on_templates_never_seen(minilm: Path) -> None:
+def test_real_weights_separate_topics_on_unseen_templates(minilm: Path) -> None:
     made, _, labels = planted_store(80, seed=4, templates=40)
     head = EmbeddingHead(encoder=str(minilm))
     inputs = [read_run(r, head=head, keys=None, clock=None).scoring[-1] for r in made]
@@ -281,7 +279,7 @@ def test_int8_weights_keep_the_direction_of_real_vectors(minilm: Path) -> None:
     assert ((plain * rounded).sum(axis=1) / lengths).min() > 0.98
 
 
-def test_texts_are_embedded_once_however_often_they_are_asked_for(tiny_encoder: Path) -> None:
+def test_each_text_is_embedded_once(tiny_encoder: Path) -> None:
     told: list[int] = []
     head = EmbeddingHead(
         encoder=str(tiny_encoder), on_progress=lambda _what, done, _total: told.append(done)

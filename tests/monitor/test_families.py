@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from run_cases import SCHEMA, runs
 from sentinel_sql.monitor.families.alarms import ALARMING
-from sentinel_sql.monitor.families.table import ALARMS, EVERY, DenseState, names_of, select
+from sentinel_sql.monitor.families.table import ALARMS, ALL_FAMILIES, DenseState, names_of, select
 from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.surroundings import NOWHERE, Surroundings
 from sentinel_sql.testing import CLOCK, make_step, make_trajectory
@@ -19,11 +19,11 @@ from sentinel_sql.trajectory.record import Observation, Prefix, Telemetry, Traje
 AROUND = Surroundings(keys=keys_of(SCHEMA), clock=CLOCK)
 
 
-def features(prefix: Prefix, around: Surroundings = AROUND) -> dict[str, float]:
-    state = DenseState(prefix.question, around)
+def features(prefix: Prefix, surroundings: Surroundings = AROUND) -> dict[str, float]:
+    state = DenseState(prefix.question, surroundings)
     for step in prefix.steps:
         state.observe(step, commitment(step, commit_on_error=prefix.commit_on_error))
-    return dict(zip(names_of(EVERY), state.vector().tolist(), strict=True))
+    return dict(zip(names_of(ALL_FAMILIES), state.vector().tolist(), strict=True))
 
 
 def answer(
@@ -49,25 +49,27 @@ def test_a_growing_state_equals_a_fresh_start_at_every_prefix(run: Trajectory) -
         if prefix.steps:
             last = prefix.steps[-1]
             state.observe(last, commitment(last, commit_on_error=False))
-        grown = dict(zip(names_of(EVERY), state.vector().tolist(), strict=True))
+        grown = dict(zip(names_of(ALL_FAMILIES), state.vector().tolist(), strict=True))
         assert grown == pytest.approx(features(prefix), nan_ok=True, abs=0, rel=0)
 
 
 @given(runs())
 @settings(max_examples=60)
-def test_no_feature_is_infinite_and_alignment_waits_for_an_answer(run: Trajectory) -> None:
-    for around in (AROUND, NOWHERE):
+def test_features_are_finite_and_alignment_needs_an_answer(run: Trajectory) -> None:
+    for surroundings in (AROUND, NOWHERE):
         for prefix in run.prefixes():
-            told = features(prefix, around)
-            assert not any(math.isinf(value) for value in told.values())
+            values = features(prefix, surroundings)
+            assert not any(math.isinf(value) for value in values.values())
             if prefix.commitment != "answer":
-                waiting = {n for n in told if n.startswith(("slots", "shape", "structure", ALARMS))}
-                assert all(math.isnan(told[name]) for name in waiting)
+                waiting = {
+                    n for n in values if n.startswith(("slots", "shape", "structure", ALARMS))
+                }
+                assert all(math.isnan(values[name]) for name in waiting)
 
 
 @given(runs(longest=3))
 @settings(max_examples=30)
-def test_cutting_families_out_of_a_vector_equals_reading_without_them(run: Trajectory) -> None:
+def test_selecting_families_equals_reading_them_only(run: Trajectory) -> None:
     whole, cut = DenseState(run.question, AROUND), DenseState(run.question, AROUND, CUT)
     for step in run.steps:
         for state in (whole, cut):
@@ -79,7 +81,7 @@ CUT = ("shape", "slots", ALARMS)
 
 
 def test_every_alarm_is_a_feature_of_its_family() -> None:
-    names = set(names_of(EVERY))
+    names = set(names_of(ALL_FAMILIES))
     assert {f"{family}.{name}" for family, its in ALARMING.items() for name in its} <= names
 
 
@@ -87,11 +89,11 @@ COUNT = "how many patients were admitted in 2100?"
 FINE = "SELECT COUNT(DISTINCT subject_id) FROM admissions WHERE strftime('%Y', admittime) = '2100'"
 
 
-def test_an_answer_that_fits_its_question_raises_no_alarm() -> None:
-    told = answer(COUNT, FINE)
+def test_fitting_answer_raises_no_alarm() -> None:
+    values = answer(COUNT, FINE)
     raised = {
         name
-        for name, value in told.items()
+        for name, value in values.items()
         if name.partition(".")[2] in ALARMING.get(name.partition(".")[0], ()) and value > 0
     }
     assert raised <= {"slots.counted_elsewhere"}
@@ -221,14 +223,14 @@ def test_an_answer_that_fits_its_question_raises_no_alarm() -> None:
         ),
     ],
 )
-def test_each_disagreement_is_seen_and_an_answer_that_fits_does_not_show_it(
+def test_each_disagreement_sets_its_feature_and_a_fitting_answer_does_not(
     feature: str, question: str, sql: str, cells: str | None
 ) -> None:
     assert answer(question, sql, cells)[feature] > 0
     assert answer(COUNT, FINE)[feature] == 0
 
 
-def test_a_text_that_a_look_up_showed_is_grounded_in_it() -> None:
+def test_text_from_an_earlier_result_is_grounded() -> None:
     sql = "SELECT COUNT(*) FROM prescriptions WHERE drug = 'heparin sodium'"
     shown = Observation(kind="rows", rows=1, text="1 rows x 1 cols; sample [['heparin sodium']]")
     looked = make_step(1, sql="SELECT DISTINCT drug FROM prescriptions", observation=shown)
@@ -239,28 +241,28 @@ def test_a_text_that_a_look_up_showed_is_grounded_in_it() -> None:
     assert blind["provenance.any_text_nowhere"] == 1.0
 
 
-def test_failures_count_classes_repeats_and_what_came_before() -> None:
+def test_failures_count_error_classes_repeats_and_earlier_results() -> None:
     error = Observation(kind="error", error="no such column: x", text="ERROR: no such column: x")
     steps = [
         make_step(1, sql="SELECT x FROM patients", observation=error),
         make_step(2, sql="select  X from patients", observation=error),
     ]
-    told = features(make_trajectory(steps=steps).prefix(2))
-    assert told["failures.error_share"] == 1.0
-    assert told["failures.error_column"] == math.log1p(2)
-    assert told["failures.newest_repeats"] == 1.0
-    assert told["failures.after_error"] == 1.0
-    assert told["failures.newest_misses"] == 1.0
+    values = features(make_trajectory(steps=steps).prefix(2))
+    assert values["failures.error_share"] == 1.0
+    assert values["failures.error_column"] == math.log1p(2)
+    assert values["failures.newest_repeats"] == 1.0
+    assert values["failures.after_error"] == 1.0
+    assert values["failures.newest_misses"] == 1.0
 
 
-def test_the_trend_of_telemetry_is_the_least_squares_slope() -> None:
+def test_telemetry_trend_is_the_least_squares_slope() -> None:
     means = [-0.5, -0.1, -0.9, -0.2]
     steps = [
         make_step(i, telemetry=Telemetry(logprobs=(mean,), entropies=()))
         for i, mean in enumerate(means, start=1)
     ]
-    told = features(make_trajectory(steps=steps).prefix(4))
-    assert told["dynamics.trend_lp_mean"] == pytest.approx(np.polyfit(range(4), means, 1)[0])
-    assert told["dynamics.change_lp_mean"] == pytest.approx(-0.2 - np.mean(means[:3]))
-    assert told["dynamics.lowest_lp_mean"] == -0.9
-    assert math.isnan(told["dynamics.newest_ent_mean"])
+    values = features(make_trajectory(steps=steps).prefix(4))
+    assert values["dynamics.trend_lp_mean"] == pytest.approx(np.polyfit(range(4), means, 1)[0])
+    assert values["dynamics.change_lp_mean"] == pytest.approx(-0.2 - np.mean(means[:3]))
+    assert values["dynamics.lowest_lp_mean"] == -0.9
+    assert math.isnan(values["dynamics.newest_ent_mean"])

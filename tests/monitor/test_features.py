@@ -15,7 +15,7 @@ from sentinel_sql.trajectory.record import Observation, Telemetry, Trajectory, c
 KEYS = keys_of(SCHEMA)
 
 
-def test_a_run_worked_out_by_hand() -> None:
+def test_features_of_a_run_equal_values_computed_by_hand() -> None:
     run = make_trajectory(
         text="how many women?",
         steps=[
@@ -75,7 +75,7 @@ def test_without_a_schema_the_schema_features_stay_neutral() -> None:
     assert (told["failed_refs"], told["bad_joins"]) == (0.0, 0.0)
 
 
-def test_a_query_that_is_sent_again_counts_again() -> None:
+def test_repeated_query_counts_again() -> None:
     again = [make_step(index, sql="SELECT x FROM patients") for index in (1, 2, 3)]
     assert features(make_trajectory(steps=again).prefix(3), KEYS, CLOCK)["failed_refs"] == 3.0
 

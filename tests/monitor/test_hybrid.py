@@ -23,7 +23,7 @@ def cases(seed: int, count: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return score, features, correct
 
 
-def test_scores_equal_those_of_the_library_that_fitted_it() -> None:
+def test_hybrid_scores_equal_those_of_scikit_learn() -> None:
     score, features, correct = cases(0)
     inputs = hybrid_inputs(score, features)
     reference = GradientBoostingClassifier(
@@ -38,7 +38,7 @@ def test_scores_equal_those_of_the_library_that_fitted_it() -> None:
     assert scored == pytest.approx(reference.predict_proba(asked)[:, 1], abs=1e-12)
 
 
-def test_one_at_a_time_equals_all_at_once_and_a_restored_copy() -> None:
+def test_hybrid_scores_are_equal_singly_in_a_batch_and_restored() -> None:
     score, features, correct = cases(2)
     inputs = hybrid_inputs(score, features)
     fitted = fit_hybrid(inputs, correct, seed=7)
@@ -47,7 +47,7 @@ def test_one_at_a_time_equals_all_at_once_and_a_restored_copy() -> None:
     assert FittedHybrid.restore(fitted.arrays()).score(inputs).tolist() == together.tolist()
 
 
-def test_a_telling_feature_makes_the_hybrid_win() -> None:
+def test_informative_feature_makes_the_hybrid_win() -> None:
     score, features, correct = cases(3)
     features[:, 5] = correct + np.random.default_rng(3).normal(0, 0.3, len(correct))
     fitted = fit_hybrid(hybrid_inputs(score, features), correct, seed=7)
@@ -60,7 +60,7 @@ def test_a_telling_feature_makes_the_hybrid_win() -> None:
 
 
 @pytest.mark.parametrize(("gain", "name"), [(0.004, "head"), (0.006, "hybrid")])
-def test_the_simpler_wins_within_half_a_point(
+def test_head_alone_wins_within_half_a_point(
     gain: float, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score, features, correct = cases(4)

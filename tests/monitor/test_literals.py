@@ -56,7 +56,9 @@ def share(question: str, where: str, *results: str) -> float:
         ("anything", "route IS NULL", 0.0),
     ],
 )
-def test_hand_decided_shares(question: str, where: str, expected: float) -> None:
+def test_ungrounded_shares_equal_values_decided_by_hand(
+    question: str, where: str, expected: float
+) -> None:
     assert share(question, where) == expected
 
 
@@ -66,7 +68,7 @@ def test_an_earlier_result_grounds_a_literal_but_its_counts_do_not() -> None:
     assert share("any aspirin?", "hadm_id = 17", result) == 1.0
 
 
-def test_a_query_is_not_grounded_by_its_own_result_nor_by_an_error() -> None:
+def test_own_result_and_errors_do_not_ground_a_query() -> None:
     invented = "SELECT drug FROM prescriptions WHERE drug = 'heparin'"
     answer = make_step(
         2,

@@ -10,14 +10,14 @@ from sentinel_sql.monitor.heads.ngrams import add_counts, count_ngrams, word_ngr
 
 
 @given(st.text(alphabet="abcXYZ 'é1_", max_size=60))
-def test_letters_of_either_case_count_alike(text: str) -> None:
+def test_upper_and_lower_case_count_as_equal(text: str) -> None:
     upper, lower = count_ngrams(text.upper()), count_ngrams(text.upper().lower())
     assert np.array_equal(upper.buckets, lower.buckets)
     assert np.array_equal(upper.counts, lower.counts)
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=5))
-def test_counts_of_segments_add_up_whatever_their_order(segments: list[str]) -> None:
+def test_counts_of_segments_add_up_in_any_order(segments: list[str]) -> None:
     parts = [count_ngrams(segment) for segment in segments]
     forwards, backwards = add_counts(parts), add_counts(parts[::-1])
     assert np.array_equal(forwards.buckets, backwards.buckets)
@@ -26,7 +26,7 @@ def test_counts_of_segments_add_up_whatever_their_order(segments: list[str]) -> 
 
 
 @given(st.text(alphabet="abcdefg", min_size=1, max_size=12))
-def test_a_words_own_pieces_are_all_counted(word: str) -> None:
+def test_all_pieces_of_a_word_are_counted(word: str) -> None:
     buckets = set(word_ngrams(word).values())
     assert buckets == set(count_ngrams(word).buckets.tolist())
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sentinel_sql.monitor.families.probes import FEATURES, ProbeState
-from sentinel_sql.monitor.families.step_view import Asked, Seen
-from sentinel_sql.monitor.families.table import EVERY, PROBES
+from sentinel_sql.monitor.families.step_view import QuestionView, StepView
+from sentinel_sql.monitor.families.table import ALL_FAMILIES, PROBES
 from sentinel_sql.monitor.families.wording import read_wording
 from sentinel_sql.monitor.heads.linear import LinearHead, LinearSnapshot
 from sentinel_sql.monitor.surroundings import NOWHERE
@@ -27,20 +27,22 @@ def step(probes: Probes | None, *, index: int = 1, sql: str = "SELECT COUNT(*) F
     return make_step(index, action="final_sql", sql=sql, observation=seen)
 
 
-def told(*steps: Step) -> dict[str, float]:
+def values_after(*steps: Step) -> dict[str, float]:
     state = ProbeState(
-        Asked(question=QUESTION, wording=read_wording(QUESTION.text, None), around=NOWHERE)
+        QuestionView(
+            question=QUESTION, wording=read_wording(QUESTION.text, None), surroundings=NOWHERE
+        )
     )
     for each in steps:
-        state.observe(Seen(step=each, committed=None, query=None, analysis=None, result=None))
+        state.observe(StepView(step=each, committed=None, query=None, analysis=None, result=None))
     return dict(zip(FEATURES, state.values(), strict=True))
 
 
-def test_without_probes_nothing_is_told() -> None:
-    assert all(math.isnan(value) for value in told().values())
-    assert all(math.isnan(value) for value in told(step(None)).values())
+def test_features_are_unknown_without_probes() -> None:
+    assert all(math.isnan(value) for value in values_after().values())
+    assert all(math.isnan(value) for value in values_after(step(None)).values())
     earlier = step(Probes(chain=(3, 0)))
-    assert all(math.isnan(value) for value in told(earlier, step(None, index=2)).values())
+    assert all(math.isnan(value) for value in values_after(earlier, step(None, index=2)).values())
 
 
 @pytest.mark.parametrize(
@@ -59,8 +61,10 @@ def test_without_probes_nothing_is_told() -> None:
         (Probes(lookups=0), {"text_missed": 0, "any_text_missed": 0}),
     ],
 )  # fmt: skip
-def test_features_say_what_their_meaning_says(probes: Probes, expected: dict[str, float]) -> None:
-    found = told(step(probes))
+def test_probe_features_equal_values_computed_by_hand(
+    probes: Probes, expected: dict[str, float]
+) -> None:
+    found = values_after(step(probes))
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
@@ -74,8 +78,8 @@ def test_features_say_what_their_meaning_says(probes: Probes, expected: dict[str
         (Probes(lookups=None), {"text_missed", "any_text_missed", "nearest", "rows_read", "joins"}),
     ],
 )
-def test_what_is_not_known_is_unseen(probes: Probes, unseen: set[str]) -> None:
-    found = told(step(probes))
+def test_unknown_figures_give_unknown_features(probes: Probes, unseen: set[str]) -> None:
+    found = values_after(step(probes))
     assert all(math.isnan(found[name]) for name in unseen), found
 
 
@@ -105,10 +109,10 @@ def replace_text(number: int) -> AskedQuestion:
     return QUESTION.model_copy(update={"text": f"how many patients got drug {number % 7}?"})
 
 
-def test_runs_without_probes_are_scored_the_same_to_the_bit() -> None:
-    without = tuple(name for name in EVERY if name != PROBES)
+def test_probes_family_changes_no_bit_for_runs_without_probes() -> None:
+    without = tuple(name for name in ALL_FAMILIES if name != PROBES)
     scores = []
-    for families in (without, EVERY):
+    for families in (without, ALL_FAMILIES):
         inputs, targets = snapshots(60, families, probed=False)
         groups = np.arange(60) % 20
         fitted = LinearHead(families=families).fit(inputs, targets, groups=groups, seed=1)
@@ -116,8 +120,8 @@ def test_runs_without_probes_are_scored_the_same_to_the_bit() -> None:
     assert np.array_equal(*scores)
 
 
-def test_a_count_over_no_rows_is_learned_to_be_doubted() -> None:
-    inputs, targets = snapshots(160, EVERY, probed=True)
+def test_head_learns_to_doubt_a_count_over_no_rows() -> None:
+    inputs, targets = snapshots(160, ALL_FAMILIES, probed=True)
     groups = np.arange(160) % 40
     fitted = LinearHead().fit(inputs[:120], targets[:120], groups=groups[:120], seed=1)
     scores = fitted.score(inputs[120:])

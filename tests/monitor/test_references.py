@@ -70,7 +70,7 @@ FAILS = [
 
 
 @pytest.mark.parametrize("sql", RESOLVES)
-def test_what_sqlite_accepts_has_no_failed_reference(sql: str) -> None:
+def test_query_that_sqlite_accepts_has_no_failed_reference(sql: str) -> None:
     assert _sqlite_says(sql) is None
     assert analyse_sql(sql, KEYS, None).references.failed == 0
 
@@ -125,7 +125,7 @@ def test_joins_without_a_declared_key_are_counted(sql: str, count: int) -> None:
     assert analyse_sql(sql, KEYS, None).references.bad_joins == count
 
 
-def test_chains_of_keys_back_a_join() -> None:
+def test_chain_of_keys_justifies_a_join() -> None:
     chain = Schema(
         tables={name: {"id": "INT"} for name in "abc"},
         foreign_keys=(
@@ -154,7 +154,7 @@ def test_chains_of_keys_back_a_join() -> None:
         "PRAGMA table_info(patients)",
     ],
 )
-def test_unreadable_and_hostile_sql_contributes_nothing_or_ends_soon(sql: str) -> None:
+def test_unreadable_and_hostile_sql_ends_soon(sql: str) -> None:
     analysis = analyse_sql(sql, KEYS, None)
     assert analysis.references.bad_joins == 0
 

@@ -31,7 +31,7 @@ def test_a_planted_feature_is_found_and_helps() -> None:
     assert int(np.argmax(np.abs(regime.weights[1:]))) == 2
 
 
-def test_among_features_of_noise_the_ngram_margin_mostly_stands_alone() -> None:
+def test_noise_features_are_mostly_left_out() -> None:
     alone = [
         fit_regime(*made(seed, planted=False), np.ones(N), seed=0).tightness == 0.0
         for seed in range(12)
@@ -41,7 +41,7 @@ def test_among_features_of_noise_the_ngram_margin_mostly_stands_alone() -> None:
 
 @given(seed=st.integers(0, 50), column=st.integers(1, WIDTH - 1))
 @settings(max_examples=20, deadline=None)
-def test_an_unseen_feature_counts_as_its_mean(seed: int, column: int) -> None:
+def test_unknown_feature_counts_as_its_mean(seed: int, column: int) -> None:
     columns, targets, groups = made(seed, planted=True)
     regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
     row = columns[0].copy()
@@ -51,7 +51,7 @@ def test_an_unseen_feature_counts_as_its_mean(seed: int, column: int) -> None:
     assert unseen == pytest.approx(regime.margin(row), abs=1e-12)
 
 
-def test_the_weights_are_those_of_the_library() -> None:
+def test_regime_weights_equal_those_of_scikit_learn() -> None:
     columns, targets, groups = made(4, planted=True)
     columns = np.nan_to_num(columns)
     regime = fit_regime(columns, targets, groups, np.ones(N), grid=(0.1,), seed=0)
@@ -62,7 +62,7 @@ def test_the_weights_are_those_of_the_library() -> None:
     assert ours == pytest.approx(theirs.decision_function(scores), abs=1e-4)
 
 
-def test_too_few_of_a_class_leave_the_ngram_margin_as_it_is() -> None:
+def test_small_class_keeps_the_ngram_margin_as_it_is() -> None:
     columns, targets, groups = made(2, planted=True)
     targets[:] = False
     targets[:5] = True
@@ -79,7 +79,7 @@ def test_no_template_is_on_both_sides_of_an_inner_fold(groups: list[int], seed: 
         assert 0 < targets[fitted_on].sum() < len(fitted_on)
 
 
-def test_a_margin_that_points_the_wrong_way_is_left_out_and_never_turned_round() -> None:
+def test_margin_of_the_wrong_sign_is_left_out_and_never_reversed() -> None:
     columns, targets, groups = made(7, planted=True)
     columns[:, 0] -= 2.0 * targets
     regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
@@ -89,7 +89,7 @@ def test_a_margin_that_points_the_wrong_way_is_left_out_and_never_turned_round()
     assert regime.weights == pytest.approx(same.weights)
 
 
-def test_features_that_must_be_taken_are_taken_also_where_they_change_nothing() -> None:
+def test_required_features_are_used_even_if_they_change_nothing() -> None:
     columns, targets, groups = made(2, planted=False)
     columns[:, 1:] = 0.0
     columns[:, 1] = columns[:, 0]

@@ -32,7 +32,7 @@ def monitor() -> Monitor:
 
 @given(run=runs(), other=runs(), cut=st.integers(0, 6))
 @settings(max_examples=40)
-def test_no_planted_outcome_gold_or_later_step_changes_an_earlier_score(
+def test_outcome_gold_and_later_steps_change_no_earlier_score(
     monitor: Monitor, run: Trajectory, other: Trajectory, cut: int
 ) -> None:
     cut = min(cut, len(run.steps))
@@ -52,7 +52,7 @@ def test_no_planted_outcome_gold_or_later_step_changes_an_earlier_score(
 
 @given(run=runs())
 @settings(max_examples=25)
-def test_the_stated_outcome_changes_no_score(monitor: Monitor, run: Trajectory) -> None:
+def test_stated_outcome_changes_no_score(monitor: Monitor, run: Trajectory) -> None:
     honest = list(monitor.replay(run))
     for kind in ("answered", "abstained", "cap"):
         swapped = run.model_copy(update={"outcome": Outcome(kind=kind, final_sql="SELECT 42")})
@@ -61,9 +61,7 @@ def test_the_stated_outcome_changes_no_score(monitor: Monitor, run: Trajectory) 
 
 @given(several=st.lists(runs(), min_size=1, max_size=4))
 @settings(max_examples=25)
-def test_live_assessments_equal_the_batch_scores_of_prefixes_on_their_own(
-    monitor: Monitor, several: list[Trajectory]
-) -> None:
+def test_live_assessments_equal_batch_scores(monitor: Monitor, several: list[Trajectory]) -> None:
     for run in several:
         live = list(monitor.replay(run))
         for prefix, assessed in zip(run.prefixes(), live, strict=True):
@@ -74,7 +72,7 @@ def test_live_assessments_equal_the_batch_scores_of_prefixes_on_their_own(
             assert session.assess() is session.assess()
 
 
-def test_the_heads_score_live_as_they_did_on_the_calibration_pool(monitor: Monitor) -> None:
+def test_live_scores_equal_those_of_the_calibration_pool(monitor: Monitor) -> None:
     made, pools, labels = planted_store(240, seed=21)
     pool = [run for run in made if pools.pool_of(run.question.id) == "calibration"]
     again = prefix_scores(monitor.estimators, pool, pools=pools, labels=labels)
@@ -82,7 +80,7 @@ def test_the_heads_score_live_as_they_did_on_the_calibration_pool(monitor: Monit
         assert getattr(again, name).tolist() == getattr(monitor.calibration, name).tolist()
 
 
-def test_a_committed_answer_has_a_delivery_confidence_and_nothing_else_has(
+def test_only_a_committed_answer_has_a_delivery_confidence(
     monitor: Monitor,
 ) -> None:
     ends = {
@@ -97,7 +95,7 @@ def test_a_committed_answer_has_a_delivery_confidence_and_nothing_else_has(
         assert [value is not None for value in told] == [action == "final_sql"] * 3
 
 
-def test_the_planted_hint_moves_confidence_the_right_way(monitor: Monitor) -> None:
+def test_planted_hint_moves_confidence_the_right_way(monitor: Monitor) -> None:
     good, bad = (
         list(monitor.replay(make_trajectory(text="what was the glucose?", steps=[step])))[-1]
         for step in (

@@ -14,7 +14,7 @@ from run_cases import HEADER, SCHEMA
 from sentinel_sql.errors import StoreError
 from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.labels.record import Label
-from sentinel_sql.monitor.families.table import EVERY
+from sentinel_sql.monitor.families.table import ALL_FAMILIES
 from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.pipeline.screen_features import screen_features
 from sentinel_sql.questions.pools import FRACTIONS, Pools
@@ -70,7 +70,7 @@ def made() -> Mapping[str, Exhibit[Any]]:
 
 def test_a_family_that_alone_sees_the_signal_adds_it(made: Mapping[str, Exhibit[Any]]) -> None:
     screen = {row.name: row for row in made["feature_screen"].rows}
-    assert set(screen) >= {*EVERY, *FEATURES, "linear", "n-grams alone"}
+    assert set(screen) >= {*ALL_FAMILIES, *FEATURES, "linear", "n-grams alone"}
     assert {row.n for row in screen.values()} == {80}
     assert screen["shape"].auroc.estimate > 0.95
     assert screen["provenance"].gain.high < screen["shape"].auroc.estimate

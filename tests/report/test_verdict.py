@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.exhibits.stakes_sweep import StakesRow
-from sentinel_sql.evaluation.share_interval import counted_share
+from sentinel_sql.evaluation.share_interval import exact_share
 from sentinel_sql.evaluation_store.typed_rows import record_of
 from sentinel_sql.report.verdict import STANDINGS, Span, spans, standings, verdict
 
@@ -102,7 +102,7 @@ def test_without_a_table_nothing_is_said() -> None:
 
 
 def spotless(answers: int, levels: tuple[float, ...]) -> list[StakesRow]:
-    counted = counted_share(answers, answers)
+    counted = exact_share(answers, answers)
     assert counted is not None
     return [
         stakes_row(

@@ -1,1 +1,1 @@
-"""Replays of systems over recorded runs, and the exhibits made of them."""
+"""Replays of systems over recorded runs, and the exhibits made from them."""

@@ -1,7 +1,7 @@
-"""Template-cluster bootstrap: 95 % intervals that know that questions come in families.
+"""Template-cluster bootstrap: 95 % intervals for questions that share templates.
 
-Whole templates are drawn with replacement, as often as there are templates. All resamples are
-one matrix of counts, so that a statistic over every resample is a matrix product.
+Each resample draws whole templates with replacement, as many as there are templates. All
+resamples form one matrix of counts, so that a statistic over all resamples is a matrix product.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
 RESAMPLES = 2_000
-"""Paper appendix F."""
+"""Number of resamples (paper appendix F)."""
 
 SEED = 42
 """Seed of the run of record (paper appendix M)."""
@@ -39,10 +39,10 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class Reweighting:
-    """Which questions are of a kind, and the share of that kind in the population meant.
+    """The members of a group of questions, and the share of that group in the target population.
 
     Attributes:
-        members: shape (N,), with questions of both kinds.
+        members: shape (N,), True for members; both values occur.
         share: in (0, 1).
     """
 
@@ -52,14 +52,13 @@ class Reweighting:
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """B resamples of C clusters, drawn once and shared by every statistic of an evaluation.
+    """B resamples of C clusters, drawn once for all statistics of an evaluation.
 
     Attributes:
         cluster: shape (N,), the cluster of every question, 0 … C − 1.
         counts: shape (B, C), how often each cluster is in each resample; rows sum to C.
-        reweighting: if given, every statistic is for a population of that share, in the pool and
-            in each resample anew (post-stratification); a resample without a kind that a
-            statistic needs says nothing of it.
+        reweighting: if given, every statistic is post-stratified to that share, in the pool and
+            in each resample. A resample without a group that a statistic needs is left out of it.
     """
 
     cluster: Ints
@@ -75,9 +74,9 @@ class Resampling:
         seed: int = SEED,
         reweighting: Reweighting | None = None,
     ) -> Self:
-        """Draw the resamples for N questions with these templates; equal seeds, equal draws.
+        """Draw the resamples for N questions with these templates; equal seeds give equal draws.
 
-        Clusters are numbered as they first appear, so that their names don't move an interval.
+        Clusters are numbered in order of appearance, so that their names don't change an interval.
         """
         numbers: dict[str, int] = {}
         cluster = np.array([numbers.setdefault(name, len(numbers)) for name in templates])
@@ -98,9 +97,9 @@ class Resampling:
 
     @property
     def weights(self) -> Floats:
-        """What each question weighs, shape (N,), one on average."""
+        """The weight of each question, shape (N,), 1 on average."""
         weights = np.ones(len(self.cluster))
-        for members, share in self._kinds():
+        for members, share in self._groups():
             weights[members] = share * len(members) / max(int(members.sum()), 1)
         return weights
 
@@ -138,8 +137,8 @@ class Resampling:
     ) -> Interval | None:
         """Return Σ over groups of |Σ values in the group|, over the number of questions.
 
-        With values confidence − correct and groups its bins this is the ECE. None if `where` is
-        empty.
+        With confidence − correct as values and bins of confidence as groups this is the expected
+        calibration error. None if `where` is empty.
 
         Args:
             values: shape (N,); NaN only outside `where`.
@@ -184,8 +183,8 @@ class Resampling:
     ) -> Interval | None:
         """Return the mean AUROC of several scores, minus that of `rivals` on the same resamples.
 
-        So the scores of several seeds are told by one interval, without making an ensemble of
-        them. Arguments as for `auroc`; a rival a score, or none.
+        It gives one interval for the scores of several seeds, without making an ensemble of them.
+        The arguments are those of `auroc`; there is one rival for each score, or none.
         """
         parts = [(1.0 / len(scores), score) for score in scores]
         parts += [(-1.0 / len(rivals), rival) for rival in rivals]
@@ -198,10 +197,10 @@ class Resampling:
         inside = np.ones(len(target), dtype=bool) if where is None else where
         if not (inside & target).any() or not (inside & ~target).any():
             return None
-        kinds = self._kinds() or ((np.ones(len(target), dtype=bool), 1.0),)
+        groups = self._groups() or ((np.ones(len(target), dtype=bool), 1.0),)
         won, pairs, drawn_won, drawn_pairs = 0.0, 0.0, np.zeros(()), np.zeros(())
-        for members, share in kinds:
-            for others, other_share in kinds:
+        for members, share in groups:
+            for others, other_share in groups:
                 positive, negative = inside & target & members, inside & ~target & others
                 if not positive.any() or not negative.any():
                     continue
@@ -220,7 +219,10 @@ class Resampling:
         return _interval(won / pairs, drawn_won, drawn_pairs)
 
     def _wins(self, positive: Bools, negative: Bools, score: Floats) -> tuple[float, Floats]:
-        """Return how many pairs the positives win, ties half, and in each resample, shape (B,)."""
+        """Return how many pairs the positives win, in the pool and in each resample, shape (B,).
+
+        A tie counts one half.
+        """
         involved = int(positive.sum()) + int(negative.sum())
         if self.clusters**2 <= _SWEEP_PAYS * involved:
             wins = self._wins_by_cluster(positive, negative, score)
@@ -228,9 +230,9 @@ class Resampling:
         return self._wins_by_sweep(positive, negative, score)
 
     def _wins_by_cluster(self, positive: Bools, negative: Bools, score: Floats) -> Floats:
-        """Return shape (C, C): pairs that a positive of one cluster wins over another's negative.
+        """Return the pairs that positives of one cluster win over negatives of another, (C, C).
 
-        A resample's AUROC is then a quadratic form in its counts, and needs no sorting.
+        The AUROC of a resample is then a quadratic form in its counts, without sorting.
         """
         below = np.flatnonzero(negative)
         below = below[np.argsort(score[below], kind="stable")]
@@ -247,9 +249,9 @@ class Resampling:
     def _wins_by_sweep(
         self, positive: Bools, negative: Bools, score: Floats
     ) -> tuple[float, Floats]:
-        """Count the same by one sweep over the sorted scores, for all resamples of a block.
+        """Count the same pairs in one sweep over the sorted scores, for a block of resamples.
 
-        It grows with the number of questions, not with the square of the number of clusters.
+        Its time grows with the number of questions, not with the squared number of clusters.
         """
         below = np.flatnonzero(negative)
         below = below[np.argsort(score[below], kind="stable")]
@@ -271,13 +273,13 @@ class Resampling:
     def _sum(
         self, values: Floats | Ints | Bools, where: Bools | None = None
     ) -> tuple[float, Floats]:
-        """Return a sum over the pool, and over each resample, shape (B,), each kind weighed."""
-        kinds = self._kinds()
-        if not kinds:
+        """Return a weighted sum over the pool, and over each resample, shape (B,)."""
+        groups = self._groups()
+        if not groups:
             sums = self._per_cluster(values, where)
             return float(sums.sum()), self.counts @ sums
         total, drawn_total = 0.0, np.zeros(len(self.counts))
-        for members, share in kinds:
+        for members, share in groups:
             inside = members if where is None else where & members
             if inside.any():
                 sums = self._per_cluster(values, inside)
@@ -286,18 +288,18 @@ class Resampling:
                 drawn_total = drawn_total + drawn * (self.counts @ sums)
         return total, drawn_total
 
-    def _kinds(self) -> tuple[tuple[Bools, float], ...]:
+    def _groups(self) -> tuple[tuple[Bools, float], ...]:
         if self.reweighting is None:
             return ()
         members, share = self.reweighting.members, self.reweighting.share
         return (members, share), (~members, 1.0 - share)
 
     def _scale(self, members: Bools, share: float) -> tuple[float, Floats]:
-        """Return what a question of a kind weighs in the pool, and in each resample, shape (B,)."""
+        """Return the weight of a member in the pool, and in each resample, shape (B,)."""
         if self.reweighting is None:
             return 1.0, np.ones(len(self.counts))
         drawn = self.counts @ self._per_cluster(members, None)
-        weights = np.full(len(drawn), np.nan)  # a resample without the kind
+        weights = np.full(len(drawn), np.nan)  # for resamples without a member
         np.divide(share, drawn, out=weights, where=drawn > 0)
         return share / float(members.sum()), weights
 
@@ -309,14 +311,14 @@ class Resampling:
 
 
 _SWEEP_PAYS = 100
-"""Above that many squared clusters a question the sweep is the faster way (measured)."""
+"""The sweep is faster above this ratio of squared clusters to questions (measured)."""
 _BLOCK = 2_000_000
 
 
 def _interval(estimate: float, above: Floats, below: Floats) -> Interval | None:
-    # A resample without any case of the statistic says nothing of it.
-    said = (below > 0) & ~np.isnan(above)
-    if not said.any():
+    # A resample without any case of the statistic is left out.
+    usable = (below > 0) & ~np.isnan(above)
+    if not usable.any():
         return None
-    low, high = np.percentile(above[said] / below[said], LEVEL)
+    low, high = np.percentile(above[usable] / below[usable], LEVEL)
     return Interval(estimate=estimate, low=float(low), high=float(high))

@@ -1,8 +1,8 @@
-"""What a column of an exhibit means, written where the column is: in its row's annotations.
+"""The meanings of an exhibit's columns, as annotations of its row type.
 
 A row of an exhibit is a frozen dataclass whose fields are `Annotated[type, Column("meaning")]`.
-The tables on disk, their types and the data dictionary are all made of these annotations, so a
-column can't exist without its meaning, nor drift from it.
+The tables on disk, their types and the data dictionary all come from these annotations, so that
+no column lacks a meaning.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from sentinel_sql.evaluation.bootstrap import Interval
 
 Kind = Literal["text", "integer", "number", "truth"]
-"""What a cell holds; `truth` is true or false. Any cell may be empty: it can't be said."""
+"""What a cell holds; `truth` is true or false. A cell is empty if its value is unknown."""
 
 _KINDS: Mapping[Any, Kind] = {str: "text", int: "integer", float: "number", bool: "truth"}
 
@@ -38,7 +38,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class FlatColumn:
-    """One column as a table on disk has it; `optional` where a cell may be empty."""
+    """One column of a table on disk; `optional` if its cells may be empty."""
 
     name: str
     kind: Kind
@@ -53,14 +53,14 @@ def columns_of(row: type) -> tuple[FlatColumn, ...]:
     becomes one column for each of its own fields, `field_inner`.
 
     Raises:
-        TypeError: a field without a meaning, or of a type that no cell can hold.
+        TypeError: a field has no meaning, or a type that no cell can hold.
     """
     return tuple(_flat(row, prefix=""))
 
 
 def cells_of(row: Any) -> Iterator[tuple[str, Any]]:
     """Yield (column, value) of one row, under the names of `columns_of`."""
-    for name, base, _ in described(type(row)):
+    for name, base, _ in describe_fields(type(row)):
         value = getattr(row, name)
         if base is Interval:
             parts = (None, None, None) if value is None else (value.estimate, value.low, value.high)
@@ -77,7 +77,7 @@ def cells_of(row: Any) -> Iterator[tuple[str, Any]]:
 
 def _flat(row: Any, *, prefix: str, optional: bool = False) -> Iterator[FlatColumn]:
     empty = _may_be_none(row)
-    for name, base, column in described(row):
+    for name, base, column in describe_fields(row):
         free = optional or name in empty
         if base is Interval:
             yield FlatColumn(name=prefix + name, kind="number", column=column, optional=free)
@@ -98,11 +98,11 @@ def _flat(row: Any, *, prefix: str, optional: bool = False) -> Iterator[FlatColu
             raise TypeError(f"{row.__name__}.{name} is of a type that no cell can hold")
 
 
-def described(row: type) -> Iterator[tuple[str, Any, Column]]:
+def describe_fields(row: type) -> Iterator[tuple[str, Any, Column]]:
     """Yield name, type without None, and meaning of each field of a row type.
 
     Raises:
-        TypeError: a field without a meaning.
+        TypeError: a field has no meaning.
     """
     hints = get_type_hints(row, include_extras=True)
     for field in fields(row):

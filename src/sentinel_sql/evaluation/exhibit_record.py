@@ -1,4 +1,4 @@
-"""What an exhibit is made of, and what it is: `Evidence` in, `Exhibit` out."""
+"""The input and output of every exhibit: it reads `Evidence` and returns an `Exhibit`."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One pool of recorded runs, scored, and every system replayed over it.
+    """The scores of one pool of recorded runs, and the replay of every system over it.
 
     Attributes:
-        scores: the pool's columns, N runs, as the options have them.
-        recorded: the same as the monitor and the judge gave them.
+        scores: the pool's columns, N runs, changed by the options.
+        recorded: the same columns without the changes of the options.
         thresholds: frozen on the calibration pool.
-        stakes: the λ that are shown, in order.
-        options: what is done otherwise than usual.
+        stakes: the λ to show, in order.
+        options: the options of the evaluation.
         replays: by system and λ.
         resampling: the bootstrap's draws, shared by all intervals.
-        weights: what each run counts, shape (N,), one on average.
-        facts: of the runs, for exhibits alone.
-        calibration: the calibration pool's columns as the monitor has them, or None.
-        frozen_on: the same as the options have them: what the thresholds were frozen on.
+        weights: the weight of each run, shape (N,), 1 on average.
+        facts: columns that only exhibits need.
+        calibration: the calibration pool's columns as stored in the monitor, or None.
+        frozen_on: the calibration pool's columns, changed by the options, to freeze thresholds on.
     """
 
     scores: PrefixScores
@@ -54,13 +54,13 @@ class Evidence:
 
     @staticmethod
     def check_options(scores: PrefixScores, facts: RunFacts, options: Options) -> None:
-        """Refuse what `gather` would refuse, before anything is replayed.
+        """Check the options before the replays, which take time.
 
         Raises:
-            InputError: an option that these runs don't allow.
+            InputError: an option isn't possible with these runs.
         """
         if options.strict:
-            scores = strictly(scores, facts)
+            scores = with_strict_labels(scores, facts)
         _reweighting(scores, options.reweight)
 
     @classmethod
@@ -82,15 +82,15 @@ class Evidence:
             scores: the pool's columns, at least one run.
             thresholds: frozen on the calibration pool.
             stakes: the λ to show.
-            options: what to do otherwise than usual.
-            facts: of the runs; without them some exhibits can't say what they would.
-            calibration: the calibration pool's columns, for stakes without a frozen s_λ and for
-                reading the question alone.
+            options: the options of the evaluation.
+            facts: columns that only exhibits need; without them some cells are empty.
+            calibration: the calibration pool's columns, needed for stakes without a frozen s_λ
+                and for the option `question_only`.
             seed: of the bootstrap.
             resamples: of the bootstrap, at least one.
 
         Raises:
-            InputError: an option that these runs don't allow.
+            InputError: an option isn't possible with these runs.
         """
         options = options or Options()
         facts = facts or RunFacts.unknown(scores)
@@ -105,7 +105,7 @@ class Evidence:
                 scores, calibration, stakes=stakes, gate=thresholds.gate
             )
         if options.strict:
-            scores = strictly(scores, facts)
+            scores = with_strict_labels(scores, facts)
         resampling = Resampling.over(
             scores.templates,
             seed=seed,
@@ -137,8 +137,8 @@ class Evidence:
             frozen_on=frozen_on,
         )
 
-    def replayed(self, system: str, stakes: float) -> Replay:
-        """Return a system's replay at any λ, made now where it wasn't gathered."""
+    def replay_at(self, system: str, stakes: float) -> Replay:
+        """Return a system's replay at any λ. Replays at further λ are made now."""
         known = self.replays.get((system, stakes))
         return known or replay(
             self.scores,
@@ -150,7 +150,7 @@ class Evidence:
         )
 
     def mean(self, values: Floats | Ints | Bools, where: Bools | None = None) -> float | None:
-        """Return the weighed mean of a column over the runs in `where`; None if there are none.
+        """Return the weighted mean of a column over the runs in `where`; None if there are none.
 
         Args:
             values: shape (N,); NaN only outside `where`.
@@ -163,8 +163,8 @@ class Evidence:
         chosen = np.asarray(values[inside], np.float64)
         return float(np.sum(weights * chosen) / weights.sum())
 
-    def saved(self, spent: Floats | Ints, full: Floats | Ints) -> float | None:
-        """Return the share of a cost that isn't spent, over runs whose full cost is known.
+    def saved_share(self, spent: Floats | Ints, full: Floats | Ints) -> float | None:
+        """Return the share of a cost that is saved, over runs whose full cost is known.
 
         Args:
             spent: shape (N,), what the system spends; NaN where unknown.
@@ -180,8 +180,8 @@ class Evidence:
 class Exhibit(Generic[Row]):
     """A table with a title, one sentence on how to read it, and typed rows.
 
-    `row` is the type of the rows: a frozen dataclass whose fields carry their `Column`, so that
-    an exhibit without rows still has its columns.
+    `row` is the type of the rows, a frozen dataclass whose fields are annotated with a `Column`.
+    So an exhibit without rows still has columns.
     """
 
     title: str
@@ -190,13 +190,13 @@ class Exhibit(Generic[Row]):
     rows: tuple[Row, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON-ready data: rows as objects, None where something can't be said."""
+        """Return JSON-ready data: rows as objects, with None for unknown values."""
         rows: tuple[Any, ...] = self.rows
         return {"title": self.title, "note": self.note, "rows": [asdict(row) for row in rows]}
 
 
-def strictly(scores: PrefixScores, facts: RunFacts) -> PrefixScores:
-    """Return the columns with the strict labels in the place of the judge's.
+def with_strict_labels(scores: PrefixScores, facts: RunFacts) -> PrefixScores:
+    """Return the columns with the strict labels instead of the judge's.
 
     Raises:
         InputError: an answer to an answerable question has no strict label.

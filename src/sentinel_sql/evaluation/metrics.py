@@ -1,4 +1,4 @@
-"""How good a confidence is, in one number or one curve; None where it can't be said."""
+"""Metrics of a confidence. They are None where they aren't defined."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ BINS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class RiskCoverage:
-    """Selective risk when all that score at least a threshold are delivered.
+    """Selective risk when all answers with a score of at least a threshold are delivered.
 
     Attributes:
-        thresholds: the K distinct scores, falling.
-        coverage: shape (K,), share delivered, rising to 1.
-        risk: shape (K,), share of the delivered that is wrong.
+        thresholds: the K distinct scores, descending.
+        coverage: shape (K,), share of answers delivered, ascending to 1.
+        risk: shape (K,), share of wrong answers among those delivered.
         aurc: area under the curve, in [0, 1]; lower is better. Ties count as a random order.
     """
 
@@ -30,7 +30,10 @@ class RiskCoverage:
 
 
 def auroc(target: Bools, score: Floats) -> float | None:
-    """Return the chance that a positive outscores a negative, ties half; None for one class."""
+    """Return the probability that a positive outscores a negative; None for one class.
+
+    A tie counts one half.
+    """
     if target.all() or not target.any():
         return None
     from sklearn.metrics import roc_auc_score  # a table is read without it
@@ -41,12 +44,12 @@ def auroc(target: Bools, score: Floats) -> float | None:
 def risk_coverage(
     target: Bools, score: Floats, *, weights: Floats | None = None
 ) -> RiskCoverage | None:
-    """Return the risk–coverage curve of a score; None if there is no case.
+    """Return the risk–coverage curve of a score; None without an answer.
 
     Args:
-        target: shape (n,), right or not.
-        score: shape (n,), higher is delivered first.
-        weights: shape (n,), positive; each case counts as much as it weighs. All the same if None.
+        target: shape (n,), True for a right answer.
+        score: shape (n,); answers with a higher score are delivered first.
+        weights: shape (n,), positive; equal if None.
     """
     if len(target) == 0:
         return None
@@ -55,7 +58,7 @@ def risk_coverage(
     n = np.bincount(first, weights=weights)
     wrong = np.bincount(first, weights=weights * ~target)
     delivered, errors = np.cumsum(n), np.cumsum(wrong)
-    # Within a tie the errors grow evenly, as they do on average over its orders.
+    # Within a tie, errors are spread evenly: their average over all orders of the tie.
     weight = weights[np.argsort(first, kind="stable")]
     rank = np.cumsum(weight)
     expected = np.interp(rank, np.append(0.0, delivered), np.append(0.0, errors))

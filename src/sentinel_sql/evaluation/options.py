@@ -1,4 +1,4 @@
-"""Options of one evaluation: how the same recorded runs are scored and decided otherwise."""
+"""Options of an evaluation, which change how the same runs are scored and decided."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.prefix_scores import Floats
 
 HIGHEST_PRICE = 1e12
-"""Of a million tokens in any currency; ours: far above any, and no sum of it overflows."""
+"""Highest price of a million tokens in any currency; ours: no sum of such prices overflows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """What a model's tokens cost, a million of them; in any currency."""
+    """Prices of a million tokens of a model, in any currency."""
 
     prompt: float
     completion: float
@@ -29,21 +29,21 @@ class Prices:
                 )
 
     def of(self, prompt_tokens: Floats, completion_tokens: Floats) -> Floats:
-        """Return the price of runs, of the shape of their tokens; NaN stays NaN."""
+        """Return the price of runs, in the shape of their tokens; NaN stays NaN."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What an evaluation does otherwise; by default nothing.
+    """Options of an evaluation, all off by default.
 
     Attributes:
         exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
-        strict: the same decisions, scored by the strict labels (paper appendix F).
-        question_only: a monitor that reads the question and never the run: every confidence is
-            that of t = 0, calibrated and thresholded on the calibration pool (paper appendix F).
-        reweight: share of unanswerable questions that every figure is for, in (0, 1), instead of
-            the pool's own (paper appendix F).
+        strict: score the same decisions by the strict labels (paper appendix F).
+        question_only: evaluate a monitor that reads the question only. Every confidence is that
+            of t = 0, and is calibrated and thresholded on the calibration pool (paper appendix F).
+        reweight: re-weight all figures to this share of unanswerable questions, in (0, 1) (paper
+            appendix F).
         prices: of the agent's tokens, or None.
     """
 
@@ -69,7 +69,7 @@ class Options:
         """Read what `to_json` wrote.
 
         Raises:
-            TypeError, ValueError: the data aren't options.
+            TypeError, ValueError: the data don't describe options.
         """
         prices = data["prices"]
         return cls(**{**data, "prices": None if prices is None else Prices(**prices)})

@@ -1,8 +1,8 @@
-"""The paper's own numbers, to stand beside ours; nothing here was measured by this project.
+"""The paper's own numbers, to compare with ours. None of them was measured by this project.
 
-Facts of "Trajectory-Derived Confidence for Reliable, Resource-Aware Clinical Text-to-SQL Agents"
-(arXiv 2610.04156): five agents on a held-out pool of EHRSQL (MIMIC-III). Other data, other
-models, other encoder: they say what the paper found, not what ours should give.
+They are from "Trajectory-Derived Confidence for Reliable, Resource-Aware Clinical Text-to-SQL
+Agents" (arXiv 2610.04156), of five agents on a held-out pool of EHRSQL (MIMIC-III). Data, models
+and encoder differ from ours, so our numbers need not equal them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AGENTS = ("GPT-4o-mini", "GPT-4o", "Llama-3.1-8B", "Qwen2.5-Coder-7B", "Phi-4-mi
 
 Five = Sequence[float | None]
 
-# In the order of AGENTS; None where the paper doesn't say.
+# In the order of AGENTS; None if the paper doesn't print the number.
 _ONE_FIGURE: Mapping[tuple[str, str], Five] = {
     ("vanilla accuracy", "table 1"): (0.48, 0.54, 0.31, 0.22, 0.087),
     ("AUROC correctness", "table 1"): (0.787, 0.762, 0.707, 0.920, 0.921),
@@ -98,7 +98,7 @@ _GAIN: Mapping[str, Sequence[tuple[float, float, float]]] = {
     "Qwen2.5-Coder-7B": ((0.075, 0.022, 0.135), (0.001, 0.000, 0.003), (0.001, 0.000, 0.003)),
     "Phi-4-mini": ((0.010, 0.002, 0.021), (0.000, 0.000, 0.000), (0.000, 0.000, 0.000)),
 }
-# Of all agents, or of the benchmark.
+# Numbers over all agents, or of the benchmark.
 _OVERALL: Mapping[tuple[str, str], float] = {
     ("RS always abstain", "table 1"): 0.03,
     ("ECE raw, held out", "section 5"): 0.25,
@@ -118,7 +118,7 @@ _OVERALL: Mapping[tuple[str, str], float] = {
 class PaperRow:
     """One number as the paper prints it."""
 
-    agent: Annotated[str | None, Column("the paper's agent; empty where it is of all or of none")]
+    agent: Annotated[str | None, Column("the paper's agent; empty for a number over all or none")]
     figure: Annotated[str, Column("what the number is")]
     stakes: Annotated[
         float | None, Column("stakes λ, where the figure has them", within=STAKES.within)

@@ -1,9 +1,8 @@
-"""A monitor that reads the question and never the run: the rival of all that reads trajectories.
+"""A monitor that reads the question only: the rival of every monitor that reads trajectories.
 
-Every confidence becomes that of t = 0. The calibration maps, the gate and the early stop are
-fitted anew on what the calibration pool looks like at t = 0, as the monitor's own are at T; so
-the rival is as well calibrated as it can be (paper appendix F scores the heads at t = 0; ours:
-carried through to decisions).
+Every confidence becomes that of t = 0. Calibration maps, gate and early stop are fitted again on
+the calibration pool at t = 0, so that the rival is as well calibrated as the monitor. Paper
+appendix F scores the heads at t = 0; decisions from these scores are ours.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from sentinel_sql.monitor.thresholds import Gate, Thresholds
 def question_alone(
     scores: PrefixScores, calibration: PrefixScores, *, stakes: Sequence[float], gate: Gate
 ) -> tuple[PrefixScores, PrefixScores, Thresholds]:
-    """Return the pool's columns, the calibration pool's, and thresholds, as read at t = 0.
+    """Return the pool's columns, the calibration pool's columns and thresholds, all at t = 0.
 
     Args:
         scores: the pool's columns.

@@ -1,4 +1,4 @@
-"""Agreement of two raters, and a share of few cases: Cohen's κ and Wilson's interval."""
+"""The agreement of two raters: Cohen's κ, and shares of few cases with Wilson's interval."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from sentinel_sql.evaluation.bootstrap import Interval
 
 
 def kappa(first: Sequence[bool], second: Sequence[bool]) -> float | None:
-    """Return Cohen's κ of two raters over the same cases; None where it can't be said.
+    """Return Cohen's κ of two raters over the same cases; None where it isn't defined.
 
-    It can't without a case, nor where both say one and the same of all: chance explains that.
+    It isn't defined without a case, nor if both raters give one and the same verdict to all.
     """
     if len({*first, *second}) < 2:
         return None
     return float(cohen_kappa_score(list(first), list(second)))
 
 
-def share(hits: int, cases: int) -> Interval | None:
-    """Return a share with its 95 % Wilson interval, which holds for few cases and at the ends."""
+def wilson_share(hits: int, cases: int) -> Interval | None:
+    """Return a share with its 95 % Wilson interval; None without a case.
+
+    The interval is also valid for few cases and for shares near 0 or 1.
+    """
     if cases == 0:
         return None
     ends = binomtest(hits, cases).proportion_ci(confidence_level=0.95, method="wilson")

@@ -1,4 +1,4 @@
-"""Systems replayed over recorded runs: what each would have delivered, earned and spent."""
+"""Replays of systems over recorded runs: what each would have delivered, earned and spent."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Replay:
 
     Attributes:
         system: a name of `decision.policy.SYSTEMS`.
-        policy: its checks with their thresholds.
+        policy: the system's checks with their thresholds.
         kinds: shape (N,), indices into `decision.policy.KINDS`.
         reasons: shape (N,), indices into `decision.policy.REASONS`.
         delivered: shape (N,).
         right: shape (N,), 1 where the question earns +1.
         wrong: shape (N,), 1 where it costs λ.
         payoff: shape (N,), each in {1, 0, −λ}.
-        steps: shape (N,), steps that were run.
+        steps: shape (N,), steps run.
         steps_saved: shape (N,), T − steps.
-        tokens: shape (N,), completion tokens that were generated; NaN where unknown.
-        seconds: shape (N,), model time that was spent; NaN where unknown.
+        tokens: shape (N,), completion tokens generated; NaN where unknown.
+        seconds: shape (N,), model time spent; NaN where unknown.
     """
 
     system: str
@@ -52,7 +52,7 @@ class Replay:
 
     @property
     def rs(self) -> float:
-        """RS(λ), the mean payoff, exactly."""
+        """The reliability score RS(λ): the mean payoff, computed exactly from the counts."""
         return reliability_score(
             right=int(self.right.sum()),
             wrong=int(self.wrong.sum()),
@@ -62,7 +62,7 @@ class Replay:
 
     @property
     def decisions(self) -> dict[str, int]:
-        """How many runs ended in each kind of decision."""
+        """The number of runs that ended in each kind of decision."""
         counts = np.bincount(self.kinds, minlength=len(KINDS))
         return {
             kind: int(count)
@@ -80,7 +80,7 @@ def replay(
     exact: bool = False,
     calibration: PrefixScores | None = None,
 ) -> Replay:
-    """Replay a named system over recorded runs; the arguments are those of `policy`."""
+    """Replay a system over recorded runs; the other arguments are those of `policy`."""
     rules = policy(
         system, thresholds=thresholds, stakes=stakes, exact=exact, calibration=calibration
     )
@@ -102,13 +102,13 @@ def replay(
         payoff=payoffs(**outcome, stakes=stakes),
         steps=verdicts.t,
         steps_saved=scores.steps - verdicts.t,
-        tokens=spent(scores, scores.tokens, verdicts.t),
-        seconds=spent(scores, scores.seconds, verdicts.t),
+        tokens=total_cost(scores, scores.tokens, verdicts.t),
+        seconds=total_cost(scores, scores.seconds, verdicts.t),
     )
 
 
-def spent(scores: PrefixScores, cost: Floats, until: Ints) -> Floats:
-    """Sum a per-step cost over t = 0 … `until` of every run; NaN where a step's is unknown.
+def total_cost(scores: PrefixScores, cost: Floats, until: Ints) -> Floats:
+    """Sum a cost over t = 0 … `until` of every run; NaN if the cost of a step is unknown.
 
     Args:
         scores: N runs over P prefixes.

@@ -1,4 +1,4 @@
-"""What exhibits need of recorded runs and no decision does, in columns beside `PrefixScores`."""
+"""Columns of recorded runs that only exhibits need, in addition to `PrefixScores`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class RunFacts:
     """Columns over the N runs and P prefixes of a `PrefixScores`.
 
     Attributes:
-        strict: shape (N,): the official execution match accepts the answer; False where none was
-            given or the question is unanswerable. None if an answer has no strict label.
-        prompt_tokens: shape (P,), prompt tokens of the step that led to each prefix; 0 at t = 0,
-            NaN where the endpoint told none.
+        strict: shape (N,), True if the official execution match accepts the answer; False without
+            an answer or for an unanswerable question. None if any answer has no strict label.
+        prompt_tokens: shape (P,), prompt tokens of the last step of each prefix; 0 at t = 0, NaN
+            if the endpoint reported none.
     """
 
     strict: Bools | None
@@ -26,7 +26,7 @@ class RunFacts:
 
     @classmethod
     def unknown(cls, scores: PrefixScores) -> Self:
-        """Return what is known of runs of which nothing was told."""
+        """Return the columns of runs without strict labels and prompt tokens."""
         prompt_tokens = np.full(len(scores.tokens), np.nan)
         prompt_tokens[scores.offsets[:-1]] = 0.0
         return cls(strict=None, prompt_tokens=prompt_tokens)

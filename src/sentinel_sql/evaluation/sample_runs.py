@@ -1,4 +1,4 @@
-"""Which runs of a pool to show people: every kind of decision and mistake, the worst first."""
+"""The choice of runs to show people: every kind of decision and mistake, the worst first."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from sentinel_sql.decision.policy import KINDS, REASONS, Policy
 from sentinel_sql.monitor.prefix_scores import Floats, PrefixScores
 
 MOST = 200
-"""Runs that a report shows (ours: what a person can look through)."""
+"""Runs that a report shows (ours: as many as a person can read)."""
 
 
-def telling(
+def choose_runs(
     scores: PrefixScores, policies: Sequence[Policy], *, most: int = MOST
 ) -> tuple[int, ...]:
-    """Choose at most `most` runs to look at, and put the most telling first.
+    """Choose at most `most` runs to show, the most instructive first.
 
-    Runs are sorted into groups by what each policy does with them and by what is true: a right
-    answer, a wrong one, an answer to an unanswerable question, none. Groups take turns, mistakes
-    before what went well, so that the smallest group is seen, too. Within a group of mistakes
-    the most confident stands first: the wrong answer that looked surest, the right one that was
-    kept back with the least confidence. Of equals, the longer run, then the first by id.
+    Runs are grouped by policy, by its decision, and by the truth: a right answer, a wrong answer,
+    an answer to an unanswerable question, or no answer. The groups take turns, mistakes first, so
+    that small groups are shown, too. Within a group, delivered answers are sorted by descending
+    confidence and stopped runs by ascending confidence. Of equals, the longer run comes first,
+    then the first by id.
 
     Args:
         scores: the pool's columns.
-        policies: what is decided, for instance one for each λ, the most important first.
+        policies: for instance one for each λ, the most important first.
         most: runs to choose.
 
     Returns:
-        Indices of runs, none twice.
+        Indices of runs, each at most once.
     """
     groups: dict[tuple[int, int, str, str, str], list[int]] = {}
     for number, policy in enumerate(policies):
@@ -39,7 +39,7 @@ def telling(
         certainty = _certainty(scores)
         truth = _truth(scores)
         wrong = (verdicts.delivered & ~scores.correct) | (~verdicts.delivered & scores.correct)
-        # A mistake of a delivery is worse the surer it was, of a stop the less sure.
+        # A wrong delivery is worse with a high confidence, a wrong stop with a low one.
         order = np.where(verdicts.delivered, -certainty, certainty)
         ranked = sorted(
             range(len(scores)),
@@ -64,18 +64,18 @@ def telling(
 
 
 def _certainty(scores: PrefixScores) -> Floats:
-    """Return how sure the monitor was of each run's end; shape (N,), in [0, 1]."""
+    """Return the monitor's confidence at the end of each run, shape (N,), in [0, 1]."""
     last = scores.offsets[1:] - 1
     return np.where(scores.answered, scores.delivery, scores.p_correct[last])
 
 
 def _truth(scores: PrefixScores) -> list[str]:
-    said = np.select(
+    answers = np.select(
         [scores.correct, scores.answered & scores.answerable, scores.answered],
         ["right", "wrong", "fabricated"],
         "none",
     )
     return [
-        f"{what} {'answerable' if able else 'unanswerable'}"
-        for what, able in zip(said.tolist(), scores.answerable.tolist(), strict=True)
+        f"{answer} {'answerable' if able else 'unanswerable'}"
+        for answer, able in zip(answers.tolist(), scores.answerable.tolist(), strict=True)
     ]

@@ -1,4 +1,4 @@
-"""A share of counted cases with an interval that holds however few and however alike they are."""
+"""A share of cases with an exact interval, also for few cases and for shares of 0 or 1."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from scipy.special import betaincinv
 from sentinel_sql.evaluation.bootstrap import Interval
 
 
-def counted_share(hits: int, cases: int) -> Interval | None:
+def exact_share(hits: int, cases: int) -> Interval | None:
     """Return a share with its exact 95 % interval; None without a case.
 
-    Ours: the bootstrap draws from what was seen, so its interval has no width where all cases are
-    alike. Clopper and Pearson's covers at least 95 % for any number of independent cases.
+    Ours: a bootstrap interval has no width if all cases are alike. The interval of Clopper and
+    Pearson covers at least 95 % for any number of independent cases.
 
     Args:
         hits: in 0 … cases.

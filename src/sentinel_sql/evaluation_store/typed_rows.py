@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation.bootstrap import Interval
-from sentinel_sql.evaluation.column_meaning import FlatColumn, columns_of, described
+from sentinel_sql.evaluation.column_meaning import FlatColumn, columns_of, describe_fields
 from sentinel_sql.evaluation.exhibits.auroc_by_step import StepRow
 from sentinel_sql.evaluation.exhibits.reliability import BinRow
 from sentinel_sql.evaluation.exhibits.risk_coverage import RiskCoverageRow
@@ -79,7 +79,7 @@ def _fault(column: FlatColumn, table: Table, types: Mapping[str, str]) -> str | 
 def record_of(row: type[Row], cells: Cells) -> Row:
     """Return one row as the record that an exhibit made it of; absent cells are None."""
     values: dict[str, Any] = {}
-    for name, base, _ in described(row):
+    for name, base, _ in describe_fields(row):
         if base is Interval:
             ends = {"estimate": name, "low": f"{name}_low", "high": f"{name}_high"}
             found: dict[str, Any] = {end: cells.get(cell) for end, cell in ends.items()}

@@ -1,4 +1,4 @@
-"""The default benchmark: questions over one hospital, the same for the same seed and database."""
+"""The default benchmark: questions over one hospital, reproducible from seed and database."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ UNANSWERABLE: tuple[UnanswerableTemplate, ...] = questions_unanswerable.TEMPLATE
 _UNANSWERABLE_SHARE = 0.2
 _FEWEST, _MOST = 10, 10_000
 _TIER_SHARES: dict[Tier, float] = {"single": 0.4, "join": 0.45, "harder": 0.15}
-"""Shares of ours, chosen so that a small model is right about half the time."""
+"""Shares of the answerable questions; ours, so that a small model is right about half the time."""
 
 
 def benchmark_questions(
     database_path: Path | str, *, seed: int = 42, size: int = 1000
 ) -> list[Question]:
-    """Ask about `size` questions of a hospital, a fifth of them unanswerable.
+    """Make about `size` questions over a hospital, a fifth of them unanswerable.
 
     Args:
         database_path: A database that `build_hospital` wrote.
@@ -59,11 +59,11 @@ def benchmark_questions(
         size: How many questions, 10 to 10,000.
 
     Returns:
-        Questions in a fixed order, each with the name of its template. An id depends on template,
-        wording and gold SQL alone.
+        Questions in a fixed order, each with the name of its template. An id depends only on
+        template, text and gold SQL.
 
     Raises:
-        InputError: `size` is out of its bounds, or above what the hospital's templates can give.
+        InputError: `size` is out of its range, or the templates can't give as many questions.
         DatabaseError: The database can't be opened or isn't a hospital.
     """
     if not _FEWEST <= size <= _MOST:
@@ -117,10 +117,10 @@ def _spread(
 
 
 def write_questions(questions: Iterable[Question], path: Path | str) -> Path:
-    """Write questions as JSON Lines, in the form in which a user gives their own.
+    """Write questions as JSON Lines, in the format of a user's own questions.
 
-    Keys: `id`, `question`, `answerable`, `gold_sql`, `template`, `database`; `kind` too where the
-    question is unanswerable and its template is one of ours.
+    The keys are `id`, `question`, `answerable`, `gold_sql`, `template` and `database`. Unanswerable
+    questions of our own templates also have `kind`.
     """
     kinds = {template.name: template.kind for template in UNANSWERABLE}
     lines: list[str] = []

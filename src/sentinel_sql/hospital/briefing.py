@@ -1,4 +1,4 @@
-"""What an agent new to the hospital is told of its database: notes, and worked examples."""
+"""Notes and worked examples on the hospital's database, for the prompt of an agent."""
 
 NOTES = """\
 - All text is stored in lower case. Stored names differ from what people say: look a name up by one

@@ -1,8 +1,8 @@
-"""The hospital's vocabulary: what is diagnosed, done, measured and given, and how people say it.
+"""The hospital's vocabulary: diagnoses, procedures, measures, drugs and fluids, and spoken names.
 
-Each line of a block is one stored entry. `= …` gives the words by which questions name it where
-the stored spelling differs; so it must be looked up. Codes and names of conditions are facts;
-the lists, spellings, numbers and item ids are ours.
+Each line of a block is one stored entry. `= …` gives the words of a question for it if they differ
+from the stored spelling, so that the agent must look it up. Codes and names of conditions are
+facts; the lists, spellings, numbers and item ids are ours.
 """
 
 # ruff: noqa: E501
@@ -23,7 +23,7 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
-    """A laboratory value or a charted sign: center and spread of a healthy patient, and limits."""
+    """A laboratory value or charted sign: its mean and spread in healthy patients, and limits."""
 
     label: str
     said: str
@@ -38,7 +38,7 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drug:
-    """A drug as ordered: one dose, unit and route; `share` of all admissions get it anyway."""
+    """A drug with its dose, unit and route; `share` is that of admissions of any condition."""
 
     label: str
     said: str
@@ -574,7 +574,7 @@ MICRO_TESTS = (
     ("pleural fluid", "fluid culture", 0.05),
     ("foot culture", "wound culture", 0.04),
 )
-"""Specimen, test and the share of admissions that have it."""
+"""Specimen, test, and the share of admissions with it."""
 
 ORGANISMS = {
     "blood": ("staphylococcus aureus, coag positive", "escherichia coli", "klebsiella pneumoniae",
@@ -625,4 +625,4 @@ SPOKEN = {
     "route": {"po": "by mouth (po)", "iv": "intravenously (iv)", "sc": "subcutaneously (sc)",
               "ih": "by inhalation (ih)", "iv drip": "as an iv drip", "sl": "under the tongue (sl)"},
 }  # fmt: skip
-"""By slot name: how a question says a stored value; a value not listed is said as stored."""
+"""By slot name, the words of a question for a stored value; others are named as stored."""

@@ -1,4 +1,4 @@
-"""Why patients are in hospital, and what follows from it: the clinical rules of the generator."""
+"""The clinical rules of the generator: the conditions of patients and their consequences."""
 
 # ruff: noqa: E501
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
-    """Why a patient is in hospital: what follows from it, by stored label or code.
+    """The reason for an admission and its consequences, by stored label or code.
 
-    `shifts` are in spreads of the measure. `mortality` is per admission; `stay` scales its length.
+    `shifts` are in units of the measure's spread. `mortality` is the probability of death in an
+    admission. `stay` scales the length of an admission.
     """
 
     name: str
@@ -382,13 +383,13 @@ BACKGROUND = {
     "i5033": 0.05, "i480": 0.04, "r6520": 0.03, "c189": 0.02, "c259": 0.01, "i330": 0.01,
     "g039": 0.01, "z515": 0.03,
 }  # fmt: skip
-"""Share of admissions that carry a diagnosis whatever the condition."""
+"""By diagnosis code, the share of admissions that have it independent of their condition."""
 
 MALE_ONLY = ("n400",)
-"""Diagnoses, by code, that only men carry."""
+"""Codes of the diagnoses that only men have."""
 
 OLDEST_ONLY = {"f0390": 60, "m810": 50}
-"""Diagnoses, by code, that nobody carries below an age."""
+"""By diagnosis code, the least age of patients that have it."""
 
 TREATMENTS = {
     "i10": "amlodipine besylate; lisinopril",
@@ -417,4 +418,4 @@ TREATMENTS = {
     "i110": "digoxin",
     "g40909": "levetiracetam (keppra)",
 }
-"""Drugs that a diagnosis brings with it, by diagnosis code."""
+"""By diagnosis code, the drugs that treat it."""

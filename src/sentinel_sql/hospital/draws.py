@@ -1,7 +1,7 @@
-"""Draws with sums and products alone, and columns as the database stores them.
+"""Random draws from sums and products only, and columns in the format of the database.
 
-No logarithm, no power, no library's own normal draw: so the same rows come out of every NumPy
-version and processor.
+Without logarithms, powers and the library's normal draws, every version of NumPy and every
+processor gives the same rows.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Column: TypeAlias = "Ints | Floats | list[Any]"
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 _EPOCH = datetime(2000, 1, 1)
 NOW = int((datetime.fromisoformat(schema.CLOCK) - _EPOCH).total_seconds())
-"""The clock; every time here is in seconds since the year 2000."""
+"""The database's clock. All times here are seconds since the start of the year 2000."""
 
 FIRST = int((datetime(2099, 1, 1) - _EPOCH).total_seconds())
-"""Begin of the data."""
+"""The start of the data."""
 
 NEVER = 2**40
 _SLICE = 20_000
 FIRST_ITEM = {"lab": 50_801, "chart": 220_001, "input": 225_001, "output": 226_501}
-"""Lowest item id by kind of item."""
+"""The lowest item id of each kind of item."""
 
 
 class Draws:
-    """Uniform draws and what can be made of them with sums and products alone."""
+    """Uniform draws, and further draws made from them by sums and products only."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Generator(np.random.PCG64(seed))
@@ -47,24 +47,24 @@ class Draws:
         return self._generator.random(shape)
 
     def bell(self, *shape: int) -> Floats:
-        """Mean 0, standard deviation 1, within ±3.5: four uniforms summed."""
+        """Draw with mean 0 and standard deviation 1, within ±3.5: sums of four uniform draws."""
         total = self.uniform(*shape) + self.uniform(*shape)
         total = total + self.uniform(*shape) + self.uniform(*shape)
         return (total - 2.0) * 1.7320508075688772
 
     def below(self, bound: int, *shape: int) -> Ints:
-        """Whole numbers 0 … bound − 1."""
+        """Draw integers from 0 to bound − 1."""
         return (self.uniform(*shape) * bound).astype(np.int64)
 
     def pick(self, shares: Sequence[float], size: int) -> Ints:
-        """Draw indices by their shares."""
+        """Draw indices with probabilities in proportion to `shares`."""
         edges = np.cumsum(np.array(shares, dtype=np.float64))
         index = np.searchsorted(edges, self.uniform(size) * edges[-1], side="right")
         chosen: Ints = np.minimum(index, len(shares) - 1).astype(np.int64)
         return chosen
 
     def identifiers(self, base: int, size: int) -> Ints:
-        """Distinct numbers of eight digits from `base` on, in no order."""
+        """Draw distinct numbers of eight digits from `base` on, in random order."""
         order = np.argsort(self.uniform(size), kind="stable")
         step = 9_000_000 // max(size, 1)
         found: Ints = base + order * step + self.below(max(step // 2, 1), size)
@@ -72,17 +72,17 @@ class Draws:
 
 
 def square(draw: Floats) -> Floats:
-    """Press draws from [0, 1) towards 0."""
+    """Move draws from [0, 1) towards 0."""
     return draw * draw
 
 
 def cube(draw: Floats) -> Floats:
-    """Press draws from [0, 1) harder towards 0."""
+    """Move draws from [0, 1) further towards 0."""
     return draw * draw * draw
 
 
 def inside(draws: Draws, low: Ints, high: Ints) -> Ints:
-    """Whole minutes from `low` to before `high`."""
+    """Draw times in [low, high), a whole number of minutes after `low`."""
     return low + (draws.uniform(len(low)) * ((high - low) // MINUTE)).astype(np.int64) * MINUTE
 
 
@@ -93,7 +93,7 @@ def _calendar() -> tuple[list[str], list[str]]:
 
 
 def stamps(seconds: Ints) -> list[str | None]:
-    """Timestamps as the database stores them; what lies after the clock is NULL."""
+    """Return timestamps in the database's format; times after the clock are NULL."""
     dates, times = _calendar()
     days, rest = np.divmod(seconds, DAY)
     return [
@@ -103,7 +103,7 @@ def stamps(seconds: Ints) -> list[str | None]:
 
 
 def dates(seconds: Ints) -> list[str | None]:
-    """Give midnights as the database stores them; what never comes is NULL."""
+    """Return dates in the database's format, at midnight; `NEVER` is NULL."""
     return [None if s == NEVER else _stamp_day(s) for s in seconds.tolist()]
 
 
@@ -112,17 +112,17 @@ def _stamp_day(second: int) -> str:
 
 
 def words_of(index: Ints, words: Sequence[Any]) -> list[Any]:
-    """Look each index up in the words."""
+    """Return the word at each index."""
     return [words[i] for i in index.tolist()]
 
 
 def nullable(values: Floats, missing: Bools) -> list[float | None]:
-    """Put NULL where a value is missing."""
+    """Return the values with NULL where one is missing."""
     return [None if m else v for v, m in zip(values.tolist(), missing.tolist(), strict=True)]
 
 
 def insert(connection: sqlite3.Connection, table: str, *data: Column) -> None:
-    """Write whole columns, without the row_id, which counts from 0."""
+    """Write the columns of a table, but for row_id, which is added and counts from 0."""
     names = schema.columns(table)
     marks = ", ".join("?" * len(names))
     size = len(data[0])

@@ -1,4 +1,4 @@
-"""What happens in an admission: diagnoses, procedures, prescriptions, cultures and their costs."""
+"""The generator of diagnoses, procedures, prescriptions, cultures and their costs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from sentinel_sql.hospital.patients import Admissions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Charged:
-    """Events that cost something: their kind, admission, time and amount."""
+class Costs:
+    """The costs of some events: their table, and the admission, time and amount of each event."""
 
     table: str
     admission: Ints
@@ -36,15 +36,15 @@ class Charged:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Diagnosed:
-    """Which diagnoses each admission carries (admissions x diagnoses), and what they cost."""
+class Diagnoses:
+    """The diagnoses of each admission, shape (admissions, diagnoses), and their costs."""
 
-    carried: Bools
-    cost: Charged
+    present: Bools
+    cost: Costs
 
 
-def diagnose(connection: sqlite3.Connection, draws: Draws, admissions: Admissions) -> Diagnosed:
-    """Write each admission's diagnoses: its condition's, and what the patient has anyway."""
+def diagnose(connection: sqlite3.Connection, draws: Draws, admissions: Admissions) -> Diagnoses:
+    """Write the diagnoses of each admission: those of its condition, and common ones."""
     codes = [c.code.partition("|")[2] for c in catalog.DIAGNOSES]
     place = {code: i for i, code in enumerate(codes)}
     shares = np.zeros((len(conditions.CONDITIONS), len(codes)))
@@ -55,33 +55,34 @@ def diagnose(connection: sqlite3.Connection, draws: Draws, admissions: Admission
             shares[row, place[name]] = max(0.42, shares[row, place[name]])
         shares[row, place[condition.principal]] = 1.0
     size = len(admissions.hadm)
-    # what a patient has once is mostly coded again: one draw a patient, a second an admission
+    # A patient's diagnosis is mostly coded again in later admissions. So there is one draw for a
+    # patient, and another for each admission.
     patients = int(admissions.patient.max()) + 1
     standing = draws.uniform(patients, len(codes))[admissions.patient]
     fresh = draws.uniform(size, len(codes))
-    carried = (
+    present = (
         np.where(draws.uniform(size, len(codes)) < 0.75, standing, fresh)
         < shares[admissions.condition]
     )
     for name in conditions.MALE_ONLY:
-        carried[:, place[name]] &= admissions.male
+        present[:, place[name]] &= admissions.male
     for name, age in conditions.OLDEST_ONLY.items():
-        carried[:, place[name]] &= admissions.age >= age
-    index, code = np.nonzero(carried)
-    at = admissions.seen[index] - draws.below(120, len(index)) * MINUTE
+        present[:, place[name]] &= admissions.age >= age
+    index, code = np.nonzero(present)
+    at = admissions.recorded_until[index] - draws.below(120, len(index)) * MINUTE
     at = np.maximum(at, admissions.start[index])
-    # coded once, at the end of the admission as far as it goes
+    # All diagnoses of an admission are coded at one time, near its recorded end.
     at = at[np.searchsorted(index, index)]
     insert(
         connection, "diagnoses_icd", admissions.subject[index], admissions.hadm[index],
         words_of(code, [c.code for c in catalog.DIAGNOSES]), stamps(at),
     )  # fmt: skip
     amount = 4.0 + 9.0 * draws.uniform(len(index))
-    cost = Charged(table="diagnoses_icd", admission=index, time=at, amount=amount)
-    return Diagnosed(carried=carried, cost=cost)
+    cost = Costs(table="diagnoses_icd", admission=index, time=at, amount=amount)
+    return Diagnoses(present=present, cost=cost)
 
 
-def operate(connection: sqlite3.Connection, draws: Draws, admissions: Admissions) -> Charged:
+def operate(connection: sqlite3.Connection, draws: Draws, admissions: Admissions) -> Costs:
     """Write procedures, most of them those of the condition."""
     codes = [c.code.partition("|")[2] for c in catalog.PROCEDURES]
     place = {code: i for i, code in enumerate(codes)}
@@ -94,22 +95,22 @@ def operate(connection: sqlite3.Connection, draws: Draws, admissions: Admissions
     index, code = np.nonzero(done)
     repeats = 1 + (2.2 * cube(draws.uniform(len(index)))).astype(np.int64)
     index, code = np.repeat(index, repeats), np.repeat(code, repeats)
-    at = inside(draws, admissions.start[index], admissions.seen[index])
+    at = inside(draws, admissions.start[index], admissions.recorded_until[index])
     insert(
         connection, "procedures_icd", admissions.subject[index], admissions.hadm[index],
         words_of(code, [c.code for c in catalog.PROCEDURES]), stamps(at),
     )  # fmt: skip
     amount = (40.0 + 20.0 * (code % 11)) * (0.8 + 0.9 * draws.uniform(len(index)))
-    return Charged(table="procedures_icd", admission=index, time=at, amount=amount)
+    return Costs(table="procedures_icd", admission=index, time=at, amount=amount)
 
 
 def prescribe(
     connection: sqlite3.Connection,
     draws: Draws,
     admissions: Admissions,
-    carried: Bools,
-) -> Charged:
-    """Write prescriptions: those of the condition, of the diagnoses carried, and common ones."""
+    present: Bools,
+) -> Costs:
+    """Write prescriptions: those of the condition, those of the diagnoses, and common ones."""
     drugs = catalog.DRUGS
     place = {drug.label: i for i, drug in enumerate(drugs)}
     share = np.array([drug.share for drug in drugs]) * 0.8
@@ -122,13 +123,13 @@ def prescribe(
     for code, labels in conditions.TREATMENTS.items():
         for label in labels.split("; "):
             follows[codes.index(code), place[label]] = 1
-    treated = (carried.astype(np.int64) @ follows) > 0
+    treated = (present.astype(np.int64) @ follows) > 0
     chance = np.where(treated, 0.7, shares[admissions.condition])
     index, drug = np.nonzero(draws.uniform(len(admissions.hadm), len(drugs)) < chance)
     repeats = 1 + (3.2 * cube(draws.uniform(len(index)))).astype(np.int64)
     index, drug = np.repeat(index, repeats), np.repeat(drug, repeats)
     size = len(index)
-    start = inside(draws, admissions.start[index], admissions.seen[index]) // HOUR * HOUR
+    start = inside(draws, admissions.start[index], admissions.recorded_until[index]) // HOUR * HOUR
     start = np.maximum(start, admissions.start[index])
     length = (6 + draws.below(90, size)) * HOUR
     stop = np.minimum(start + length, admissions.end[index])
@@ -142,7 +143,7 @@ def prescribe(
     )  # fmt: skip
     price = np.array([d.price for d in drugs])[drug]
     amount = price * factor * (0.9 + 0.2 * draws.uniform(size))
-    return Charged(table="prescriptions", admission=index, time=start, amount=amount)
+    return Costs(table="prescriptions", admission=index, time=start, amount=amount)
 
 
 def culture(connection: sqlite3.Connection, draws: Draws, admissions: Admissions) -> None:
@@ -159,7 +160,7 @@ def culture(connection: sqlite3.Connection, draws: Draws, admissions: Admissions
     index, test = np.nonzero(draws.uniform(size, len(tests)) < share)
     repeats = 1 + (3.4 * cube(draws.uniform(len(index)))).astype(np.int64)
     index, test = np.repeat(index, repeats), np.repeat(test, repeats)
-    at = inside(draws, admissions.start[index], admissions.seen[index])
+    at = inside(draws, admissions.start[index], admissions.recorded_until[index])
     grew = draws.uniform(len(index)) < np.where(infected[index], 0.42, 0.16)
     which = draws.uniform(len(index)).tolist()
     organisms = [
@@ -178,10 +179,8 @@ def culture(connection: sqlite3.Connection, draws: Draws, admissions: Admissions
     )  # fmt: skip
 
 
-def charge(
-    connection: sqlite3.Connection, admissions: Admissions, costs: Iterable[Charged]
-) -> None:
-    """One charge an event; `event_id` is the event's row_id in the table of its kind."""
+def charge(connection: sqlite3.Connection, admissions: Admissions, costs: Iterable[Costs]) -> None:
+    """Write one charge for each event; `event_id` is the event's row_id in its own table."""
     parts = list(costs)
     index = np.concatenate([part.admission for part in parts])
     amount = np.concatenate([part.amount for part in parts])

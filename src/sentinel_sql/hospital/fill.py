@@ -1,4 +1,4 @@
-"""Fills the slots of templates from a hospital, so that most gold answers hold something."""
+"""The filling of templates from a hospital, so that most gold answers aren't empty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sentinel_sql.sql_tree import parse_one
 Values: TypeAlias = Mapping[str, str | int | float]
 
 _EMPTY_SHARE = 0.06
-"""Share of draws for which an empty or zero answer is let through; ours."""
+"""Share of draws for which an empty or zero answer is accepted (ours)."""
 _MOST_ROWS = 50
 _ATTEMPTS = 40
 _YES_NO = "SELECT COUNT(*) > 0"
@@ -29,7 +29,7 @@ _PLACEHOLDER = re.compile(r"(?<![\w'%:]):([a-z_]\w*)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filled:
-    """A template with its slots filled: the question's words, and the gold SQL if it has one."""
+    """A question from a template: its text, its gold SQL or None, and the values of the slots."""
 
     id: str
     text: str
@@ -39,7 +39,7 @@ class Filled:
 
 @dataclass(kw_only=True, slots=True)
 class Filler:
-    """Draws fillings of templates from one hospital; the same seed gives the same ones."""
+    """Fills templates from one hospital; equal seeds give equal questions."""
 
     connection: sqlite3.Connection
     seed: int
@@ -48,12 +48,12 @@ class Filler:
     )
 
     def fill(self, template: AnswerableTemplate | UnanswerableTemplate) -> Iterator[Filled]:
-        """Yield different questions of the template until it has no more to give.
+        """Yield different questions of the template until it gives no more.
 
-        What comes first doesn't depend on how many are asked for.
+        The first ones don't depend on how many are read.
         """
         draw = random.Random(f"{self.seed}:{template.name}")  # noqa: S311 (not for secrets)
-        wordings = _shuffled(list(template.wordings), draw)
+        wordings = _shuffle(list(template.wordings), draw)
         seen: set[str] = set()
         golds: set[str | None] = set()
         misses = 0
@@ -67,7 +67,7 @@ class Filler:
                 render(template.sql, values) if isinstance(template, AnswerableTemplate) else None
             )
             text = frame(_say(wording, values), draw)
-            # another wording of the same query only where there is hardly another query
+            # Another wording of the same query is accepted only if new queries are hard to find.
             stale = text in seen or (gold in golds and misses < _ATTEMPTS // 2)
             if stale or not _distinct(values) or (gold and not self._usable(gold, coin)):
                 misses += 1
@@ -79,7 +79,7 @@ class Filler:
             yield Filled(id=f"h-{mark}", text=text, gold_sql=gold, values=values)
 
     def _draw(self, slots: tuple[str, ...], draw: random.Random) -> Values | None:
-        """Draw a value for each slot, or None where a small hospital has nothing for one."""
+        """Draw a value for each slot; None if a small hospital has no value for one."""
         values: dict[str, str | int | float] = {}
         for slot in slots:
             names, rows = self._source(slot)
@@ -98,35 +98,35 @@ class Filler:
         return self._sources[name]
 
     def _usable(self, gold: str, coin: float) -> bool:
-        """Take nearly only answers that say something; `coin` is in [0, 1).
+        """Return whether to keep a query; few with empty answers are. `coin` is in [0, 1).
 
-        Of yes and no, the coin says which is wanted; most draws mean no, so most of these do.
+        For a yes-no question the coin chooses the answer. Without it, most answers would be no.
         """
         rows = self.connection.execute(gold).fetchmany(_MOST_ROWS + 1)
         if len(rows) > _MOST_ROWS or self._ties(gold):
             return False
         if _YES_NO in gold:
-            return says_something(rows) == (coin < 0.5)
-        return coin < _EMPTY_SHARE or says_something(rows)
+            return has_content(rows) == (coin < 0.5)
+        return coin < _EMPTY_SHARE or has_content(rows)
 
     def _ties(self, gold: str) -> bool:
-        """Say whether more than one answer to "the first k" is right."""
-        widened = _widened(gold)
-        if widened is None:
+        """Return whether a tie makes more than one answer to "the first k" right."""
+        extended = _extend_limit(gold)
+        if extended is None:
             return False
-        sql, limit = widened
+        sql, limit = extended
         rows = self.connection.execute(sql).fetchall()
         keys = [row[-1] for row in rows]
         return len(rows) > limit and keys[limit - 1] == keys[limit]
 
 
-def says_something(rows: list[tuple[str | int | float | None, ...]]) -> bool:
-    """Say whether an answer holds more than nothing, NULL or zero."""
+def has_content(rows: list[tuple[str | int | float | None, ...]]) -> bool:
+    """Return whether an answer has a cell other than NULL and 0."""
     return any(cell not in (None, 0) for row in rows for cell in row)
 
 
 def render(sql: str, values: Values) -> str:
-    """Put the values of slots into the SQL, as literals."""
+    """Insert the values of the slots into the SQL as literals."""
 
     def literal(match: re.Match[str]) -> str:
         value = values[match.group(1)]
@@ -140,16 +140,19 @@ def _say(wording: str, values: Values) -> str:
 
 
 def _distinct(values: Values) -> bool:
-    """Refuse the same drug or diagnosis twice in one question."""
+    """Return whether the question names no drug and no diagnosis twice."""
     return all(values.get(slot.rstrip("2")) != values[slot] for slot in values if slot[-1] == "2")
 
 
-def _shuffled(items: list[str], draw: random.Random) -> list[str]:
+def _shuffle(items: list[str], draw: random.Random) -> list[str]:
     return [item for _, item in sorted((draw.random(), item) for item in items)]
 
 
-def _widened(gold: str) -> tuple[str, int] | None:
-    """Ask for one row more than the limit, with the first sort key as the last column."""
+def _extend_limit(gold: str) -> tuple[str, int] | None:
+    """Return the query with one row more and the first sort key as the last column, and its limit.
+
+    None for a query without LIMIT and ORDER BY.
+    """
     if " LIMIT " not in gold:
         return None
     tree = parse_one(gold)

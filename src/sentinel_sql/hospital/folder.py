@@ -1,4 +1,4 @@
-"""The hospital as a folder: database, questions, and what an agent is told of them."""
+"""The folder of a hospital: database, questions, notes and examples."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sentinel_sql.storage.whole_file import write_whole
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HospitalFolder:
-    """Where the parts of a hospital lie; `write` makes them.
+    """The paths of a hospital's files; `write` makes the files.
 
     Attributes:
-        folder: holds all of them.
+        folder: the folder of all files.
         database: the SQLite file.
         questions: the benchmark, as JSON Lines.
         notes: for `sentinel collect --notes`.
@@ -32,7 +32,7 @@ class HospitalFolder:
 
     @classmethod
     def at(cls, folder: Path | str) -> Self:
-        """Name the parts of a hospital in this folder, whether they are there or not."""
+        """Return the paths of a hospital in this folder, which need not exist."""
         folder = Path(folder)
         return cls(
             folder=folder,
@@ -46,35 +46,35 @@ class HospitalFolder:
     def write(
         cls, folder: Path | str, *, patients: int = 100, seed: int = 42, size: int = 1000
     ) -> Self:
-        """Build a hospital, its benchmark and its briefing in a folder, replacing older ones.
+        """Write a hospital, its benchmark, notes and examples to a folder, replacing older ones.
 
         Args:
-            folder: Made if absent; other files in it stay.
+            folder: Made if it doesn't exist; other files in it are kept.
             patients: How many patients, 1 to 1,000,000.
             seed: Seed of the hospital and of the questions.
             size: How many questions, 10 to 10,000.
 
         Raises:
-            InputError: A number is out of its bounds, or above what the hospital can give; a file
-                of the folder would be lost that belongs to no hospital.
+            InputError: A number is out of its range, the hospital can't give as many questions, or
+                a file that belongs to no hospital would be replaced.
             DatabaseError: The folder can't be written.
         """
-        made = cls.at(folder)
-        if not made.database.exists():
-            for part in (made.questions, made.notes, made.examples):
+        files = cls.at(folder)
+        if not files.database.exists():
+            for part in (files.questions, files.notes, files.examples):
                 if part.exists():
                     raise InputError(
-                        f"{part} is there already and of no hospital, for {made.database.name} "
-                        "isn't beside it: name another folder, or put the file elsewhere"
+                        f"{part} already exists, but belongs to no hospital, because there is no "
+                        f"{files.database.name} beside it: name another folder, or move the file"
                     )
-        build_hospital(made.database, patients=patients, seed=seed)
-        questions = benchmark_questions(made.database, seed=seed, size=size)
+        build_hospital(files.database, patients=patients, seed=seed)
+        questions = benchmark_questions(files.database, seed=seed, size=size)
         try:
-            write_questions(questions, made.questions)
-            write_whole(made.notes, NOTES)
-            write_whole(made.examples, "\n\n".join(EXAMPLES) + "\n")
+            write_questions(questions, files.questions)
+            write_whole(files.notes, NOTES)
+            write_whole(files.examples, "\n\n".join(EXAMPLES) + "\n")
         except OSError as error:
             raise DatabaseError(
                 f"can't write the hospital to {folder} ({error.strerror}): check the folder"
             ) from error
-        return made
+        return files

@@ -1,4 +1,4 @@
-"""Builds the synthetic hospital in SQLite: same seed, same bytes."""
+"""The generator of the synthetic hospital in SQLite. Equal seeds give equal bytes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from sentinel_sql.hospital.draws import (
 from sentinel_sql.hospital.patients import admit, stay_in_icu, transfer
 
 _MOST_PATIENTS = 1_000_000
-"""Above it the eight digits of an identifier run out; ours."""
+"""Ours: more patients would need identifiers of more than eight digits."""
 
 
 def build_hospital(path: Path | str, *, patients: int = 100, seed: int = 42) -> Path:
-    """Write the hospital to a new SQLite file, replacing what is there.
+    """Write the hospital to a SQLite file, replacing an older one.
 
     Args:
         path: The file to write.
         patients: How many patients, 1 to 1,000,000.
-        seed: Seed of all draws; the same seed and size give the same bytes under one SQLite.
+        seed: Seed of all draws. With one version of SQLite, equal seeds and sizes give equal bytes.
 
     Returns:
-        The path written.
+        The path of the file.
 
     Raises:
-        InputError: `patients` is out of its bounds.
+        InputError: `patients` is out of its range.
         DatabaseError: The file can't be written.
     """
     if not 1 <= patients <= _MOST_PATIENTS:
@@ -68,12 +68,12 @@ def _fill(connection: sqlite3.Connection, draws: Draws, patients: int) -> None:
     admissions = admit(connection, draws, patients)
     stays = stay_in_icu(connection, draws, admissions)
     transfer(connection, admissions, stays, draws)
-    diagnosed = events.diagnose(connection, draws, admissions)
+    diagnoses = events.diagnose(connection, draws, admissions)
     costs = [
-        diagnosed.cost,
+        diagnoses.cost,
         events.operate(connection, draws, admissions),
         measurements.examine(connection, draws, admissions),
-        events.prescribe(connection, draws, admissions, diagnosed.carried),
+        events.prescribe(connection, draws, admissions, diagnoses.present),
     ]
     events.charge(connection, admissions, costs)
     measurements.chart(connection, draws, admissions, stays)

@@ -1,4 +1,4 @@
-"""What is measured: laboratory values, charted signs, and fluids given and lost."""
+"""The generator of laboratory values, charted signs, and fluids given and lost."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from sentinel_sql.hospital.draws import (
     stamps,
     words_of,
 )
-from sentinel_sql.hospital.events import Charged
+from sentinel_sql.hospital.events import Costs
 from sentinel_sql.hospital.patients import Admissions, Stays
 
 _PANELS = {
     "chem": 0.9, "count": 0.85, "diff": 0.3, "liver": 0.4, "ammonia": 0.04, "coag": 0.4,
     "gas": 0.28, "cardiac": 0.16, "inflam": 0.14, "level": 0.05, "admit": 0.0, "urine": 0.05,
 }  # fmt: skip
-"""Share of draws that include a panel; the admission panel is drawn at most once."""
+"""Share of blood draws that include a panel; the admission panel is included at most once."""
 
 _SIGNS = {"vital": 0.95, "line": 0.3, "temp": 0.7, "spot": 0.12, "neuro": 0.5, "vent": 0.25,
           "daily": 0.16}  # fmt: skip
@@ -44,7 +44,7 @@ def _shift_matrix(measures: Sequence[catalog.Measure]) -> Floats:
     return shifts
 
 
-def measured(
+def draw_values(
     draws: Draws,
     measures: Sequence[catalog.Measure],
     *,
@@ -53,9 +53,10 @@ def measured(
     item: Ints,
     time: Ints,
 ) -> Floats:
-    """Values that start at the patient's own level plus the condition's shift, and drift back.
+    """Draw values that start at the patient's own level plus the condition's shift, and recover.
 
-    Those who die drift away instead. Rounded to the measure's decimals and cut at its limits.
+    The values of those who die get worse instead. Values are rounded to the measure's decimals
+    and cut at its limits.
     """
     size = len(index)
     patients = int(admissions.patient.max()) + 1
@@ -75,27 +76,27 @@ def measured(
     return found
 
 
-def examine(connection: sqlite3.Connection, draws: Draws, admissions: Admissions) -> Charged:
-    """Write laboratory results, about one draw a day."""
+def examine(connection: sqlite3.Connection, draws: Draws, admissions: Admissions) -> Costs:
+    """Write laboratory results, about one blood draw a day."""
     labs = catalog.LABS
     size = len(admissions.hadm)
-    days = np.minimum((admissions.seen - admissions.start) // DAY, 11) + 1
+    days = np.minimum((admissions.recorded_until - admissions.start) // DAY, 11) + 1
     index = np.repeat(np.arange(size), days)
     turn = np.arange(len(index)) - np.repeat(np.cumsum(days) - days, days)
-    # longer stays are sampled over their whole length
-    span = (admissions.seen - admissions.start)[index]
+    # Longer stays are sampled over their whole length.
+    span = (admissions.recorded_until - admissions.start)[index]
     at = admissions.start[index] + (span * (turn + 0.1 + 0.8 * draws.uniform(len(index)))
                                     / days[index]).astype(np.int64) // MINUTE * MINUTE  # fmt: skip
     at = np.maximum(at, admissions.start[index])
     names = list(_PANELS)
     panel = np.array([names.index(lab.panel) for lab in labs], dtype=np.int64)
-    drawn = draws.uniform(len(index), len(names)) < np.array(list(_PANELS.values()))
+    included = draws.uniform(len(index), len(names)) < np.array(list(_PANELS.values()))
     first = turn == 0
-    drawn[:, names.index("admit")] = first & (draws.uniform(len(index)) < 0.4)
-    each = np.where(drawn[:, panel], draws.uniform(len(index), len(labs)), 1.0) < 0.93
+    included[:, names.index("admit")] = first & (draws.uniform(len(index)) < 0.4)
+    each = np.where(included[:, panel], draws.uniform(len(index), len(labs)), 1.0) < 0.93
     row, item = np.nonzero(each)
     index, at = index[row], at[row]
-    value = measured(draws, labs, admissions=admissions, index=index, item=item, time=at)
+    value = draw_values(draws, labs, admissions=admissions, index=index, item=item, time=at)
     missing = draws.uniform(len(index)) < 0.012
     insert(
         connection, "labevents", admissions.subject[index], admissions.hadm[index],
@@ -103,11 +104,11 @@ def examine(connection: sqlite3.Connection, draws: Draws, admissions: Admissions
         words_of(item, [lab.unit for lab in labs]),
     )  # fmt: skip
     amount = 3.0 + (item % 9) * 1.7 + 2.0 * draws.uniform(len(index))
-    return Charged(table="labevents", admission=index, time=at, amount=amount)
+    return Costs(table="labevents", admission=index, time=at, amount=amount)
 
 
 def _rounds(draws: Draws, stays: Stays, *, every: int, most: int) -> tuple[Ints, Ints]:
-    """Draw the times of regular rounds: the index of the stay, and a time inside it."""
+    """Draw the times of regular rounds; return for each its stay's index and its time."""
     seen = np.minimum(stays.end, NOW)
     count = np.minimum((seen - stays.start) // every + 1, most)
     index = np.repeat(np.arange(len(count)), count)
@@ -125,12 +126,12 @@ def chart(
     signs = catalog.VITALS
     index, at = _rounds(draws, stays, every=4 * HOUR, most=30)
     share = np.array([_SIGNS[sign.panel] for sign in signs])
-    # a line or a ventilator is there for a whole stay or not at all
+    # A line or a ventilator is present for a whole stay or not at all.
     present = draws.uniform(len(stays.stay), len(signs)) < np.where(share == 0.25, 0.35, 0.9)
     each = (draws.uniform(len(index), len(signs)) < share) & present[index]
     row, item = np.nonzero(each)
     index, at = index[row], at[row]
-    value = measured(
+    value = draw_values(
         draws, signs, admissions=admissions, index=stays.admission[index], item=item, time=at
     )
     missing = draws.uniform(len(index)) < 0.006

@@ -1,4 +1,4 @@
-"""Who comes to the hospital and where they lie: patients, admissions, ICU stays, transfers."""
+"""The generator of patients, admissions, ICU stays and transfers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_ADMISSIONS = 6
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admissions:
-    """One row an admission; `end` is the true end, also where it lies after the clock."""
+    """One row for each admission; `end` is the true end, even if it is after the clock."""
 
     subject: Ints
     patient: Ints
@@ -46,14 +46,14 @@ class Admissions:
     age: Ints
 
     @property
-    def seen(self) -> Ints:
-        """End of what the database can know: the discharge or the clock."""
+    def recorded_until(self) -> Ints:
+        """The end of the recorded time: the discharge or the clock, whichever is earlier."""
         return np.minimum(self.end, NOW)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stays:
-    """One row an ICU stay, with the index of its admission."""
+    """One row for each ICU stay, with the index of its admission."""
 
     admission: Ints
     stay: Ints
@@ -64,7 +64,7 @@ class Stays:
 
 
 def admit(connection: sqlite3.Connection, draws: Draws, patients: int) -> Admissions:
-    """Write patients and their admissions, one after the other, each with its own condition."""
+    """Write the patients and their admissions; each admission has its own condition."""
     reasons = conditions.CONDITIONS
     subject = draws.identifiers(10_000_000, patients)
     female = draws.uniform(patients) < 0.47
@@ -128,13 +128,13 @@ def admit(connection: sqlite3.Connection, draws: Draws, patients: int) -> Admiss
     )
     size = len(order)
 
-    def drawn(table: Sequence[tuple[Any, float]], index: Ints | None = None) -> list[Any]:
+    def draw_words(table: Sequence[tuple[Any, float]], index: Ints | None = None) -> list[Any]:
         chosen = draws.pick([share for _, share in table], patients if index is not None else size)
         return words_of(chosen if index is None else chosen[index], [word for word, _ in table])
 
-    kind = drawn(catalog.ADMISSION_TYPES)
-    place = drawn(catalog.ADMISSION_LOCATIONS)
-    left = drawn(catalog.DISCHARGE_LOCATIONS)
+    kind = draw_words(catalog.ADMISSION_TYPES)
+    place = draw_words(catalog.ADMISSION_LOCATIONS)
+    left = draw_words(catalog.DISCHARGE_LOCATIONS)
     over = found.end <= NOW
     to = [
         (catalog.DIED if dead else word) if done else None
@@ -142,14 +142,14 @@ def admit(connection: sqlite3.Connection, draws: Draws, patients: int) -> Admiss
     ]
     insert(
         connection, "admissions", found.subject, found.hadm, stamps(found.start),
-        stamps(found.end), kind, place, to, drawn(catalog.INSURANCES),
-        drawn(catalog.LANGUAGES, patient), drawn(catalog.MARITAL, patient), found.age,
+        stamps(found.end), kind, place, to, draw_words(catalog.INSURANCES),
+        draw_words(catalog.LANGUAGES, patient), draw_words(catalog.MARITAL, patient), found.age,
     )  # fmt: skip
     return found
 
 
 def stay_in_icu(connection: sqlite3.Connection, draws: Draws, admissions: Admissions) -> Stays:
-    """Write none, one or two ICU stays an admission, all inside it."""
+    """Write up to two ICU stays for each admission, all within it."""
     size = len(admissions.hadm)
     length = admissions.end - admissions.start
     usual = np.array([c.units for c in conditions.CONDITIONS], dtype=np.int64)[admissions.condition]
@@ -170,17 +170,17 @@ def stay_in_icu(connection: sqlite3.Connection, draws: Draws, admissions: Admiss
     index = np.concatenate([np.flatnonzero(k) for k in keep])
     order = np.argsort(draws.uniform(len(index)), kind="stable")
 
-    def taken(column: int) -> Ints:
+    def join_stays(column: int) -> Ints:
         both = [np.asarray(stays[i][column])[keep[i]] for i in range(2)]
         return np.concatenate(both)[order].astype(np.int64)
 
     found = Stays(
         admission=index[order],
         stay=draws.identifiers(30_000_000, len(index)),
-        first=taken(1),
-        last=taken(2),
-        start=taken(3),
-        end=taken(4),
+        first=join_stays(1),
+        last=join_stays(2),
+        start=join_stays(3),
+        end=join_stays(4),
     )
     insert(
         connection, "icustays", admissions.subject[found.admission],
@@ -193,7 +193,7 @@ def stay_in_icu(connection: sqlite3.Connection, draws: Draws, admissions: Admiss
 def transfer(
     connection: sqlite3.Connection, admissions: Admissions, stays: Stays, draws: Draws
 ) -> None:
-    """Lead each patient through the house: emergency department, wards, ICU units, discharge."""
+    """Write the transfers of each patient: emergency department, wards, ICU units, discharge."""
     wards = {"medical icu (micu)": 0, "surgical icu (sicu)": 1, "coronary care unit (ccu)": 2,
              "cardiac surgery icu (csicu)": 3, "neuro icu": 4, "trauma icu (ticu)": 5}  # fmt: skip
     of_unit = [wards[unit] for unit in catalog.ICU_UNITS]

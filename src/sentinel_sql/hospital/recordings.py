@@ -1,8 +1,8 @@
 """The bundled recordings: real runs of real agents over the default benchmark.
 
-`provenance.json` beside them says of each which model, served how, on which days, and the hash of
-what it holds. `tools/pack_recordings.py` packs a collected store into this form. Under
-`confidences/NAME` stands what the agent's own model said of its answers, where it was asked.
+`provenance.json` gives for each recording its model, the way of serving, the days and the hash of
+its content. `tools/pack_recordings.py` packs a collected store into this form. For some recordings
+`confidences/NAME` holds the confidences that the agent's own model stated for its answers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ENDING = ".jsonl.gz"
 CONFIDENCES = "confidences"
 
 DEFAULT = "guided"
-"""The recording that the demo fits on."""
+"""The recording that the demo uses."""
 
 
 def bundled(folder: Path = FOLDER) -> Mapping[str, Path]:
-    """Return the recordings that are there, by name."""
+    """Return the files of the bundled recordings, by name."""
     return {path.name.removesuffix(ENDING): path for path in sorted(folder.glob(f"*{ENDING}"))}
 
 
@@ -32,25 +32,25 @@ def recording(name: str = DEFAULT, folder: Path = FOLDER) -> Path:
     """Return the file of one recording.
 
     Raises:
-        StoreError: there is none of that name.
+        StoreError: there is no recording of that name.
     """
-    there = bundled(folder)
-    if name not in there:
+    known = bundled(folder)
+    if name not in known:
         raise StoreError(
-            f"no recording {name!r} is bundled with this installation (there are: "
-            f"{', '.join(there) or 'none'}): name a store of your own runs instead"
+            f"this installation has no recording {name!r} (it has: "
+            f"{', '.join(known) or 'none'}): name a store of your own runs instead"
         )
-    return there[name]
+    return known[name]
 
 
 def confidences(name: str = DEFAULT, folder: Path = FOLDER) -> Path | None:
-    """Return the folder of confidences of one recording, or None where its model wasn't asked."""
-    place = folder / CONFIDENCES / name
-    return place if place.is_dir() else None
+    """Return the folder of confidences of one recording, or None if it has none."""
+    path = folder / CONFIDENCES / name
+    return path if path.is_dir() else None
 
 
 def provenance(folder: Path = FOLDER) -> Mapping[str, Any]:
-    """Return what is known of each recording, by name; empty where none is bundled.
+    """Return the provenance of each recording, by name; empty if none is bundled.
 
     Raises:
         StoreError: `provenance.json` is damaged.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 DATABASE = "hospital"
-"""Name by which questions and trajectories refer to this database."""
+"""The name of this database in questions and trajectories."""
 
 CLOCK = "2100-12-31 23:59:00"
 """The database's own current time (as EHRSQL-2024 has it)."""
@@ -52,22 +52,22 @@ _COLUMNS = {
         eventtype VARCHAR(20), careunit VARCHAR(20)?, intime TIMESTAMP(0),
         outtime TIMESTAMP(0)?""",
 }
-"""Columns of each table: `?` may be NULL, `> table` is a foreign key to the same column there.
+"""The columns of each table. `?` allows NULL; `> table` is a foreign key to the same column there.
 
-`cost.event_id` points into one of four tables; `event_type` says which. So three of its four
-declared keys need not hold for a row, in this schema as in its model.
+`cost.event_id` refers to one of four tables, which `event_type` names. So three of its four
+declared keys don't hold for a row. That is also the case in EHRSQL-2024.
 """
 
 TABLES = tuple(_COLUMNS)
 
 
 def ddl() -> list[str]:
-    """Give the CREATE TABLE statements, in an order in which they can run."""
+    """Return the CREATE TABLE statements in an order in which they can run."""
     return [_create(table, text) for table, text in _COLUMNS.items()]
 
 
 def columns(table: str) -> list[str]:
-    """Name the columns of a table, in order."""
+    """Return the names of a table's columns in order."""
     return [part.split()[0] for part in _parts(_COLUMNS[table])]
 
 

@@ -1,4 +1,4 @@
-"""What fills the slots of a template: queries over the hospital, and the choices we make."""
+"""The values for the slots of a template: queries over the hospital, and fixed lists."""
 
 # ruff: noqa: E501
 
@@ -134,7 +134,7 @@ SLOTS = {
     "next_year": _choices("next_year", "2101", "2102", "2103"),
     "next_month": _choices("next_month", *(f"2101-{m:02d}" for m in range(1, 13))),
 }  # fmt: skip
-"""By name: a query whose columns are slots and whose rows are the ways to fill them."""
+"""By name: a query whose columns are slots and whose rows are possible values."""
 
 _MONTHS = [
     "january",
@@ -162,6 +162,6 @@ _SPOKEN_HERE["next_month"] = _SPOKEN_HERE["month"]
 
 
 def spoken(slot: str, value: object) -> str:
-    """How a question says the stored value of a slot; `drug2` is said as a `drug` is."""
+    """Return the words of a question for the stored value of a slot; `drug2` is like `drug`."""
     table = SPOKEN | _SPOKEN_HERE
     return str(table.get(slot.rstrip("0123456789"), {}).get(value, value))  # type: ignore[call-overload]

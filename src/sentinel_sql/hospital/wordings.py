@@ -1,4 +1,4 @@
-"""Neutral frames around a question, the same for answerable and unanswerable ones."""
+"""Neutral opening phrases, the same for answerable and unanswerable questions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FRAMES = (
     "for the quality board: {}",
     "from the research desk: {}",
 )
-"""They carry no meaning: how people open when they ask."""
+"""Openings that people use; they don't change the meaning of a question."""
 
 
 def frame(text: str, draw: random.Random) -> str:
-    """Put three in ten questions in a frame."""
+    """Put the question in a random frame with probability 0.3."""
     chosen, which = draw.random(), draw.random()
     return FRAMES[int(which * len(FRAMES))].format(text) if chosen < _SHARE else text

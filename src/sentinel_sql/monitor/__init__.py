@@ -1,1 +1,1 @@
-"""Two heads, ten features and the calibration maps: confidence from a growing trajectory."""
+"""From a growing trajectory to a confidence: two heads, ten features and calibration maps."""

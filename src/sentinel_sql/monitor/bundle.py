@@ -1,12 +1,12 @@
 """Saving and loading a monitor: a folder of JSON, plain arrays and weights, never code.
 
-    manifest.json     what it is, what it was fitted on, its thresholds, and the hashes of the rest
+    manifest.json     format, fit, thresholds, and the hashes of all other files
     monitor.npz       heads, delivery estimator and calibration maps
     calibration.npz   the calibration pool's columns
-    answerability/    files that the head brings, if it brings any; those that both heads share
-    correctness/      lie with the first
+    answerability/    further files of this head, if it has any
+    correctness/      the same for this head; files that both heads share lie in answerability/
 
-A load gives back every number bit for bit, or one line that says what is wrong.
+Loading gives back every number bit for bit, or raises one line that says what is wrong.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _AGAIN = "fit the monitor again with `sentinel fit`"
 
 
 def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
-    """Write a monitor; the folder appears whole or not at all, an older bundle in it is replaced.
+    """Write a monitor. The folder appears whole or not at all; an older bundle is replaced.
 
     Raises:
-        BundleError: the folder holds something else than a bundle, or can't be written.
+        BundleError: the folder holds something other than a bundle, or can't be written.
     """
     folder = Path(folder)
     with (
@@ -77,10 +77,10 @@ def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
 
 
 def check_place(folder: str | PathLike[str]) -> None:
-    """Make sure that a monitor may be saved there, before the hours that its fit may take.
+    """Check that a monitor can be saved there, before a fit that may take hours.
 
     Raises:
-        BundleError: the folder holds something else than a bundle, or can't be written.
+        BundleError: the folder holds something other than a bundle, or can't be written.
     """
     with _refusing(Path(folder)):
         check_replaceable(Path(folder), known_by=MANIFEST, parts=_FILES, kind="monitor")
@@ -102,7 +102,7 @@ def load(folder: str | PathLike[str]) -> Monitor:
     """Read a monitor that `save` wrote.
 
     Raises:
-        BundleError: nothing there, damaged, or of another version.
+        BundleError: the folder is missing, damaged, or written by another version.
     """
     folder = Path(folder)
     manifest = _read_manifest(folder)
@@ -191,7 +191,7 @@ def _manifest(monitor: Monitor) -> dict[str, Any]:
 
 
 def settings_of(head: Head[Any]) -> dict[str, Any]:
-    """Return the settings of a kind of head, JSON-ready; what is only for fitting is left out."""
+    """Return the settings of a kind of head, JSON-ready, without those used only in fitting."""
     if not is_dataclass(head):
         return {}
     kept = [field.name for field in fields(head) if field.metadata.get("saved", True)]
@@ -199,10 +199,10 @@ def settings_of(head: Head[Any]) -> dict[str, Any]:
 
 
 def head_with(name: str, settings: Mapping[str, Any]) -> Head[Any]:
-    """Return a kind of head with some settings other than those of record.
+    """Return a kind of head with some settings replaced.
 
     Raises:
-        InputError: no such kind, or a setting that it doesn't have.
+        InputError: there is no such kind, or it has no such setting.
     """
     if name not in HEADS:
         raise InputError(f"there is no head called {name!r}: choose one of {', '.join(HEADS)}")
@@ -216,7 +216,7 @@ def head_with(name: str, settings: Mapping[str, Any]) -> Head[Any]:
 
 
 def _placed(monitor: Monitor) -> tuple[dict[Path, str], dict[str, dict[str, str]]]:
-    """Return where each file goes, and by which names each head asks for them."""
+    """Return the stored name of each file, and for each head the stored names of its files."""
     placed: dict[Path, str] = {}
     brought: dict[str, dict[str, str]] = {part: {} for part in _PARTS}
     for part in _PARTS:
@@ -259,7 +259,7 @@ def _write(path: Path, data: bytes) -> str:
 
 
 def _copy(source: Path, path: Path) -> str:
-    """Copy a file piece by piece: weights may be larger than what is free in memory."""
+    """Copy a file piece by piece, because weights may be larger than the free memory."""
     digest = hashlib.sha256()
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as sink:

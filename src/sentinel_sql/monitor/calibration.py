@@ -22,10 +22,10 @@ from sentinel_sql.monitor.head import Bools, Floats
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationMap:
-    """A monotone, piecewise linear map of [0, 1] into [0, 1].
+    """A monotone, piecewise linear map of scores into [0, 1].
 
     Attributes:
-        scores: shape (k,), k ≥ 1, strictly ascending.
+        scores: shape (k,), k ≥ 1, strictly ascending; a rival's may lie outside of [0, 1].
         confidences: shape (k,), in [0, 1], never descending.
     """
 
@@ -45,17 +45,20 @@ class CalibrationMap:
             raise ValueError("it holds what is no finite number")
         if (np.diff(scores) <= 0).any() or (np.diff(confidences) < 0).any():
             raise ValueError("it isn't monotone")
-        if scores[0] < 0 or scores[-1] > 1 or confidences[0] < 0 or confidences[-1] > 1:
-            raise ValueError("it leaves the range from 0 to 1")
+        if confidences[0] < 0 or confidences[-1] > 1:
+            raise ValueError("its confidences leave the range from 0 to 1")
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a map of what `arrays` gave.
+        """Make a head's map of what `arrays` gave.
 
         Raises:
-            KeyError, ValueError: it isn't a map.
+            KeyError, ValueError: it isn't a map of [0, 1].
         """
-        return cls(scores=arrays["scores"], confidences=arrays["confidences"])
+        made = cls(scores=arrays["scores"], confidences=arrays["confidences"])
+        if made.scores[0] < 0 or made.scores[-1] > 1:
+            raise ValueError("its scores leave the range from 0 to 1")
+        return made
 
     def arrays(self) -> dict[str, Floats]:
         """Return the map as plain arrays."""
@@ -81,7 +84,7 @@ def fit_map(raw: Floats, targets: Bools) -> CalibrationMap:
     neighbour, so a block of few cases can't stand out from one that many cases carry.
 
     Args:
-        raw: shape (n,), n ≥ 1, scores in [0, 1].
+        raw: shape (n,), n ≥ 1, finite scores; the heads' lie in [0, 1].
         targets: shape (n,).
     """
     scores, at = np.unique(raw, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Out-of-fold scores: no run is scored by a head that has seen its question's template."""
+"""Out-of-fold scores: a run is scored by a head that hasn't seen its question's template."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ FOLDS = 5
 def assign_folds(
     *, templates: Sequence[str], strata: Ints, needed: Sequence[Bools], seed: int
 ) -> Ints:
-    """Assign every run a fold, shape (n,): no template in two folds, strata spread evenly.
+    """Return the fold of every run, shape (n,). A template is in one fold only.
 
     Args:
         templates: n template names.
-        strata: shape (n,), what to spread evenly.
-        needed: masks of shape (n,); outside each fold every one of them must still hold a run.
+        strata: shape (n,), the classes to spread evenly over the folds.
+        needed: masks of shape (n,); each must have a run outside of every fold.
         seed: of the shuffle; equal seeds give equal folds.
 
     Raises:
-        CannotFitError: no number of folds from 5 down to 2 leaves every mask a run.
+        CannotFitError: `needed` can't be met with 5 folds, nor with fewer down to 2.
     """
     names = np.unique(np.asarray(templates), return_inverse=True)[1]
     for folds in range(min(FOLDS, int(names.max(initial=0)) + 1), 1, -1):
         fold = np.zeros(len(strata), np.int64)
         splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
         with warnings.catch_warnings():
-            # A stratum smaller than the number of folds can't be in all of them; `needed` is
-            # what matters, and is checked.
+            # A stratum with fewer runs than folds can't be in all of them. That is harmless:
+            # what must hold is `needed`, which is checked below.
             warnings.simplefilter("ignore", UserWarning)
             try:
                 for number, (_, held) in enumerate(splitter.split(strata, strata, names)):
@@ -65,14 +65,14 @@ def out_of_fold(
 
     Args:
         head: the kind of all heads.
-        runs: n read runs; all are scored, also those that a task isn't trained on.
+        runs: n runs; all are scored, including those that a task isn't trained on.
         tasks: what each head learns.
         templates: n template names.
         folds: shape (n,), the fold of each run.
         seed: of the fits.
 
     Returns:
-        A task's scores of all prefixes in the runs' order, each of shape (P,).
+        For each task the scores of all P prefixes in the order of the runs, shape (P,).
     """
     fold_of = np.repeat(folds, [len(run.scoring) for run in runs])
     scores = tuple(np.empty(len(fold_of)) for _ in tasks)

@@ -1,7 +1,7 @@
 """The delivery estimator: the correctness head alone, or a boosted hybrid with the features.
 
 The hybrid is a sum of small trees over the out-of-fold correctness score and the ten features.
-It is kept as plain arrays, so a saved one needs no library to be trusted.
+It is stored as plain arrays, so that loading one runs no foreign code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INPUTS: Sequence[str] = ("correctness", *FEATURES)
 """The columns that the hybrid reads, in order."""
 
 TREES, DEPTH, RATE, LEAF = 80, 2, 0.05, 0.02
-"""Ours: shallow trees, small steps and a share of the runs in each leaf, for small pools."""
+"""Ours, for small pools: shallow trees, small steps, and a least share of runs in each leaf."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class FittedHybrid:
         return np.asarray(1.0 / (1.0 + np.exp(-margins)))
 
     def arrays(self) -> Arrays:
-        """Return everything learned as plain arrays."""
+        """Return all fitted values as plain arrays."""
         return {
             "base": np.array([self.base]),
             "roots": self.roots,
@@ -92,7 +92,7 @@ class FittedHybrid:
 
 
 def hybrid_inputs(correctness: Floats, features: Floats) -> Floats:
-    """Put raw correctness scores, shape (n,), beside the features, shape (n, 10)."""
+    """Join raw correctness scores, shape (n,), and features, shape (n, 10), to (n, 11)."""
     return np.column_stack([correctness, features])
 
 
@@ -100,9 +100,9 @@ def fit_hybrid(inputs: Floats, correct: Bools, *, seed: int) -> FittedHybrid:
     """Fit the hybrid on delivered answers.
 
     Args:
-        inputs: shape (n, 11), the correctness scores out-of-fold.
-        correct: shape (n,), both classes among them; an answer to an unanswerable question
-            counts as incorrect, because the deliverer's question is whether to trust it.
+        inputs: shape (n, 11), with out-of-fold correctness scores.
+        correct: shape (n,), with both classes. An answer to an unanswerable question counts as
+            incorrect, because it must not be delivered either.
         seed: of the fit.
     """
     from sklearn.ensemble import GradientBoostingClassifier  # a guard starts without it
@@ -138,7 +138,7 @@ class Delivery:
     Attributes:
         hybrid: the hybrid, or None: the correctness head alone.
         auroc_head: AUROC of the head alone on the calibration pool's delivered answers.
-        auroc_hybrid: AUROC of the hybrid on the same.
+        auroc_hybrid: AUROC of the hybrid on the same answers.
     """
 
     hybrid: FittedHybrid | None
@@ -152,7 +152,7 @@ class Delivery:
 
     @property
     def telemetry(self) -> frozenset[str]:
-        """Names of the token-telemetry features that it splits on; a live run must have them."""
+        """Names of the token-telemetry features that it reads; a live run must have them."""
         columns = () if self.hybrid is None else set(self.hybrid.column.tolist())
         read = {INPUTS[column] for column in columns if column >= 0}
         return frozenset(
@@ -160,7 +160,7 @@ class Delivery:
         )
 
     def score(self, correctness: Floats, features: Floats) -> Floats:
-        """Return raw delivery scores, shape (n,), of scores (n,) and features (n, 10)."""
+        """Return raw delivery scores, shape (n,), from scores (n,) and features (n, 10)."""
         if self.hybrid is None:
             return correctness
         return self.hybrid.score(hybrid_inputs(correctness, features))
@@ -169,13 +169,15 @@ class Delivery:
 def choose_delivery(
     hybrid: FittedHybrid, *, correctness: Floats, features: Floats, correct: Bools
 ) -> Delivery:
-    """Choose on the calibration pool's delivered answers; the simpler within 0.005 AUROC.
+    """Choose the hybrid if it beats the head by more than 0.005 AUROC, else the head alone.
+
+    The AUROCs are those of the calibration pool's delivered answers.
 
     Args:
         hybrid: fitted on the train pool.
         correctness: shape (n,), raw scores of the correctness head.
         features: shape (n, 10).
-        correct: shape (n,), both classes among them.
+        correct: shape (n,), with both classes.
     """
     from sklearn.metrics import roc_auc_score
 

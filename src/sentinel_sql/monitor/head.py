@@ -1,10 +1,9 @@
-"""What a head is: it reads a run step by step, is fitted on snapshots, and gives a raw score.
+"""The protocols of a head, which turns the prefix of a run into a raw score.
 
-Three parts, so that every kind of head fits the same frame. A `Head` is a kind with its settings
-and nothing learned. Its `Reading` of a run takes one step at a time and gives, for the prefix
-read so far, an input that both fitted heads of a monitor share. `Head.fit` returns a
-`FittedHead`, another type, that scores inputs one at a time when live and many at once in a
-replay.
+Every kind of head has three parts. A `Head` is a kind with its settings; it is not fitted. Its
+`Reading` takes one step of a run at a time and returns a snapshot of the prefix read so far,
+which both fitted heads of a monitor share. `Head.fit` returns a `FittedHead`, which scores
+snapshots: one at a time when live, many at once in a replay.
 """
 
 from __future__ import annotations
@@ -31,46 +30,46 @@ Scored_contra = TypeVar("Scored_contra", contravariant=True)
 
 
 class Reading(Protocol[Read_co]):
-    """One run as a head reads it. A new step costs the reading of that step only."""
+    """One run as a head reads it. A new step costs time for that step only."""
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
-        """Read one more step; `committed` is what it commits to, if anything."""
+        """Read one more step; `committed` says whether it commits to an answer or abstains."""
         ...
 
     def snapshot(self, limit: int) -> Read_co:
-        """Return the input for the prefix read so far, its newest `limit` tokens."""
+        """Return the input for the prefix read so far, cut to its newest `limit` tokens."""
         ...
 
 
 class FittedHead(Protocol[Scored_contra]):
-    """A fitted head: never changes, never refitted."""
+    """A fitted head. It never changes."""
 
     def score(self, inputs: Sequence[Scored_contra]) -> Floats:
         """Return the raw score in [0, 1] of each input, shape (len(inputs),).
 
-        A score depends on its own input alone, not on its neighbours or their order.
+        A score depends on its own input alone, not on the other inputs or their order.
         """
         ...
 
     def arrays(self) -> Arrays:
-        """Return what was learned as plain arrays; `Head.restore` reads them back exactly."""
+        """Return all fitted values as plain arrays; `Head.restore` reads them back exactly."""
         ...
 
     def files(self) -> Mapping[str, Path]:
-        """Return the files that a saved head needs beside its arrays, by the name they keep."""
+        """Return the files that a saved head needs beside its arrays, by name."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """Return what fitting chose by itself, JSON-ready; empty if nothing, or once restored."""
+        """Return what fitting chose by itself, JSON-ready; empty for a restored head."""
         ...
 
 
 class Head(Protocol[Input]):
-    """A kind of head, with its settings and nothing learned."""
+    """A kind of head with its settings, not fitted."""
 
     @property
     def name(self) -> str:
-        """Name by which `fit` and a bundle's manifest refer to it."""
+        """The name that `fit` and a bundle's manifest use for it."""
         ...
 
     def read(self, question: AskedQuestion, surroundings: Surroundings) -> Reading[Input]:
@@ -84,22 +83,21 @@ class Head(Protocol[Input]):
 
         Args:
             inputs: n snapshots, those of one run next to each other.
-            targets: shape (n,), both classes among them.
-            groups: shape (n,), the template of each snapshot as a number. What fitting chooses
-                by itself (a regularisation, when to stop) it chooses with no template on both
-                sides.
+            targets: shape (n,), with both classes.
+            groups: shape (n,), the template of each snapshot as a number. Where fitting chooses
+                a setting by itself (regularisation, when to stop), it splits by template.
             seed: equal inputs and seeds give equal heads.
         """
         ...
 
     def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedHead[Input]:
-        """Make a fitted head of what `FittedHead.arrays` and `FittedHead.files` gave."""
+        """Make a fitted head from the results of `FittedHead.arrays` and `FittedHead.files`."""
         ...
 
 
 @runtime_checkable
 class JointHead(Head[Input], Protocol[Input]):
-    """A kind that fits the heads of a monitor in one go, because they may share parts."""
+    """A kind that fits all heads of a monitor together, because they may share parts."""
 
     def fit_jointly(
         self,
@@ -114,9 +112,9 @@ class JointHead(Head[Input], Protocol[Input]):
 
         Args:
             inputs: n snapshots, those of one run next to each other.
-            targets: k of shape (n,).
-            trained_on: k of shape (n,): the snapshots that a task may be fitted on, both classes
-                of its target among them.
+            targets: k arrays of shape (n,).
+            trained_on: k masks of shape (n,): the snapshots that a task may be fitted on, with
+                both classes of its target.
             groups: as in `Head.fit`.
             seed: as in `Head.fit`.
         """

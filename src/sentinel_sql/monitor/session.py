@@ -1,6 +1,6 @@
 """A frozen monitor, and the session that assesses one run of an agent step by step.
 
-Live assessment and replay are one code path: a recorded run is replayed by observing its steps.
+Live assessment and replay share one code path: a replay observes the steps of a recorded run.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from sentinel_sql.trajectory.render import SCORING_TOKENS, Commitment
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assessment:
-    """What a monitor says of one prefix. All numbers in [0, 1]; confidences: higher is better.
+    """A monitor's estimates for one prefix, all in [0, 1]; a higher confidence is better.
 
     Attributes:
         t: steps taken.
-        committed: what the newest step commits to, or None while the run is open.
+        committed: whether the newest step commits to an answer or abstains; None while open.
         p_answerable: 1 − raw score of the answerability head.
         raw_correct: raw score of the correctness head.
-        p_correct: calibrated chance that the run ends in a delivered correct answer.
+        p_correct: calibrated probability that the run ends in a delivered correct answer.
         delivery_score: raw score of the delivery estimator; None unless an answer is committed.
         delivery: calibrated p = P(a = 1, y = 1) of the committed answer, or None.
-        p_unanswerable: calibrated ε of the exact bar, or None.
+        p_unanswerable: calibrated probability ε that the question is unanswerable, for the exact
+            bar; or None.
     """
 
     t: int
@@ -58,15 +59,15 @@ class Estimators:
     Attributes:
         head: the kind of both heads.
         answerability: fitted head; unanswerable is its positive class.
-        correctness: fitted head; correct given answerable.
+        correctness: fitted head; its positive class is correct, among answerable questions.
         delivery: the chosen delivery estimator.
-        prefix_map: raw correctness of any prefix → chance of a delivered correct answer.
-        delivery_map: raw delivery score → chance that the committed answer is correct.
+        prefix_map: raw correctness of a prefix → probability of a delivered correct answer.
+        delivery_map: raw delivery score → probability that the committed answer is correct.
         unanswerable_map: raw answerability score at a committed answer → ε.
-        schema: the database's, or None: the grounding features stay at their defaults.
-        clock: the database's own current time, for questions that bring none.
-        commit_on_error: the agent's setting: an erring final SQL commits.
-        max_steps: the agent's step cap, or None where nobody stated one.
+        schema: the database's schema; if None, the grounding features keep their defaults.
+        clock: the database's own current time, for questions without one.
+        commit_on_error: the agent's setting: a final SQL that fails counts as an answer.
+        max_steps: the agent's step cap, or None if it is unknown.
     """
 
     head: Head[Any]
@@ -83,7 +84,7 @@ class Estimators:
 
     @cached_property
     def keys(self) -> Keys | None:
-        """The schema's keys, ready for use by the features."""
+        """The schema's foreign keys in the form that the features read."""
         return keys_of(self.schema)
 
     def open(self, question: AskedQuestion) -> MonitorSession:
@@ -91,7 +92,7 @@ class Estimators:
         return MonitorSession(self, question)
 
     def replay(self, trajectory: Trajectory) -> Iterator[Assessment]:
-        """Assess the prefixes t = 0 … T of a recorded run, as a live session would have."""
+        """Assess the prefixes t = 0 … T of a recorded run, exactly as a live session would."""
         session = self.open(trajectory.question)
         yield session.assess()
         for step in trajectory.steps:
@@ -101,11 +102,11 @@ class Estimators:
 
 @dataclass(frozen=True, kw_only=True)
 class Monitor:
-    """Estimators with the thresholds that were frozen on the calibration pool.
+    """Estimators, and the thresholds frozen on the calibration pool.
 
     Attributes:
         estimators: heads, delivery estimator and maps.
-        agent: fingerprint of the agent whose runs it was fitted on.
+        agent: fingerprint of the agent that made the training runs.
         thresholds: gate, early stops and the stakes served.
         calibration: the calibration pool's columns; thresholds for other stakes follow from
             them. They hold no text but question ids.
@@ -123,24 +124,24 @@ class Monitor:
         return self.estimators.open(question)
 
     def replay(self, trajectory: Trajectory) -> Iterator[Assessment]:
-        """Assess the prefixes t = 0 … T of a recorded run, as a live session would have."""
+        """Assess the prefixes t = 0 … T of a recorded run, exactly as a live session would."""
         return self.estimators.replay(trajectory)
 
 
 class MonitorSession:
-    """One run under watch. It sees the question and the steps so far, and nothing else."""
+    """The assessment of one run. It sees the question and the steps so far, and nothing else."""
 
     def __init__(self, estimators: Estimators, question: AskedQuestion) -> None:
         self._estimators = estimators
-        around = Surroundings(keys=estimators.keys, clock=question.clock or estimators.clock)
-        self._reading = estimators.head.read(question, around)
-        self._features = FeatureState(question, around.keys, around.clock)
+        surroundings = Surroundings(keys=estimators.keys, clock=question.clock or estimators.clock)
+        self._reading = estimators.head.read(question, surroundings)
+        self._features = FeatureState(question, surroundings.keys, surroundings.clock)
         self._t = 0
         self._committed: Commitment | None = None
         self._assessment: Assessment | None = None
 
     def observe(self, step: Step) -> None:
-        """Take in the next step; costs that step only.
+        """Read the next step. The time depends on that step only.
 
         Raises:
             ValueError: the step's index isn't the next one.
@@ -154,16 +155,16 @@ class MonitorSession:
         self._assessment = None
 
     def assess(self) -> Assessment:
-        """Return what the monitor says of the prefix observed so far."""
+        """Return the monitor's estimates for the prefix observed so far."""
         if self._assessment is None:
-            self._assessment = self._assessed()
+            self._assessment = self._estimate()
         return self._assessment
 
     def features(self) -> Mapping[str, float]:
         """Return the ten features of the prefix observed so far, by name."""
         return dict(zip(FEATURES, self._features.vector().tolist(), strict=True))
 
-    def _assessed(self) -> Assessment:
+    def _estimate(self) -> Assessment:
         its = self._estimators
         snapshot = self._reading.snapshot(SCORING_TOKENS)
         unanswerable = its.answerability.score([snapshot])

@@ -1,4 +1,4 @@
-"""From recorded runs to snapshots: every prefix of a run, read once for all folds and heads."""
+"""Snapshots of recorded runs: every prefix is read once, for all folds and heads."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class ReadRun:
 
     Attributes:
         training: T + 1 head inputs, t = 0 … T, cut to the training limit.
-        scoring: the same cut to the scoring limit; where a prefix is shorter than both, the
-            two are one object.
-        features: the ten features of the terminal prefix, shape (10,).
-        committed: what the terminal prefix commits to; None where the run hit the step cap.
+        scoring: the same inputs cut to the scoring limit. Where a prefix is shorter than both
+            limits, the two are one object.
+        features: the ten features of the last prefix, shape (10,).
+        committed: whether the run ends in an answer or an abstention; None at the step cap.
     """
 
     training: tuple[Any, ...]
@@ -39,9 +39,9 @@ def read_run(
 ) -> ReadRun:
     """Read a recorded run step by step, as a live session would."""
     question = trajectory.question
-    around = Surroundings(keys=keys, clock=question.clock or clock)
-    reading = head.read(question, around)
-    state = FeatureState(question, around.keys, around.clock)
+    surroundings = Surroundings(keys=keys, clock=question.clock or clock)
+    reading = head.read(question, surroundings)
+    state = FeatureState(question, surroundings.keys, surroundings.clock)
     training, scoring = [reading.snapshot(TRAINING_TOKENS)], [reading.snapshot(SCORING_TOKENS)]
     committed: Commitment | None = None
     for step in trajectory.steps:
@@ -60,11 +60,11 @@ def read_run(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """What one head learns of n runs.
+    """What one head learns from n runs.
 
     Attributes:
         targets: shape (n,).
-        trained_on: shape (n,), the runs that may be fitted on, both classes among them.
+        trained_on: shape (n,), the runs to fit on, with both classes.
     """
 
     targets: Bools
@@ -79,11 +79,11 @@ def fit_heads(
     templates: Sequence[str],
     seed: int,
 ) -> tuple[FittedHead[Any], ...]:
-    """Fit one head a task on the snapshots of n runs, each labelled with its run's target.
+    """Fit one head for each task. The target of a snapshot is that of its run.
 
     Args:
         head: the kind of all heads.
-        runs: n read runs.
+        runs: n runs.
         tasks: what each head learns.
         templates: n template names.
         seed: of the fits.
@@ -108,5 +108,5 @@ def fit_heads(
 
 
 def score_prefixes(head: FittedHead[Any], runs: Iterable[ReadRun]) -> Floats:
-    """Score every prefix of the runs, concatenated in their order, shape (P,)."""
+    """Return the scores of all prefixes in the order of the runs, shape (P,)."""
     return head.score([snapshot for run in runs for snapshot in run.scoring])

@@ -1,4 +1,4 @@
-"""What a head may know of the database that a run is over: its schema and its clock, no rows."""
+"""What a head may know of a run's database: its schema and its clock, never a row."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sentinel_sql.monitor.features.references import Keys
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Surroundings:
-    """Plain data about the database of one run, the same at every prefix of it.
+    """Plain data about the database of one run; it is the same for all prefixes.
 
     Attributes:
-        keys: the schema with its keys, or None where no schema is known.
-        clock: the database's own current time that holds for the run, or None.
+        keys: the schema with its keys, or None if the schema is unknown.
+        clock: the database's own current time during the run, or None.
     """
 
     keys: Keys | None = None
@@ -21,4 +21,4 @@ class Surroundings:
 
 
 NOWHERE = Surroundings()
-"""Nothing is known: whatever needs a schema or a clock stays neutral."""
+"""Nothing is known: features that need a schema or a clock stay neutral."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from sentinel_sql.decision.neighbours import nearest_answers, nearest_runs
 from sentinel_sql.decision.policy import policy
-from sentinel_sql.evaluation.sample_runs import MOST, telling
+from sentinel_sql.evaluation.sample_runs import MOST, choose_runs
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.views import FORMAT
 from sentinel_sql.labels.record import Label
@@ -108,7 +108,7 @@ def sample(
         for system in ("full", "early-stop")
         for level in evaluation.evidence.stakes
     ]
-    chosen = [scores.question_ids[i] for i in telling(scores, policies, most=most)]
+    chosen = [scores.question_ids[i] for i in choose_runs(scores, policies, most=most)]
     wanted = set(chosen)
     made = {
         run.question.id: view(

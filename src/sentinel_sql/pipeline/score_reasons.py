@@ -39,14 +39,14 @@ def weights(monitor: Monitor, prefix: Prefix) -> Mapping[str, list[dict[str, Any
     its = monitor.estimators
     if not isinstance(its.head, LinearHead):
         return {}
-    around = Surroundings(keys=its.keys, clock=prefix.question.clock or its.clock)
+    surroundings = Surroundings(keys=its.keys, clock=prefix.question.clock or its.clock)
     words = _Words(prefix)
     told = {}
     for head, sign in _SIGNS.items():
         fitted = getattr(its, head)
         if not isinstance(fitted, FittedLinearHead):
             return {}
-        parts = contributions(fitted, its.head, prefix, around)
+        parts = contributions(fitted, its.head, prefix, surroundings)
         added = words.shared(parts.terms)
         strongest = sorted(added, key=lambda name: -abs(added[name]))[:STRONGEST]
         rest = parts.margin - parts.bias - sum(added[name] for name in strongest)

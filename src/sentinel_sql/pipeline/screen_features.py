@@ -22,12 +22,12 @@ from sentinel_sql.evaluation.studies.feature_screen import (
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.crossfit import assign_folds
 from sentinel_sql.monitor.families.alarms import FEATURES as ALARM_FEATURES
-from sentinel_sql.monitor.families.table import ALARMS, EARNED, EVERY, select
+from sentinel_sql.monitor.families.table import ALARMS, ALL_FAMILIES, DEFAULT_FAMILIES, select
 from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.monitor.head import Floats
-from sentinel_sql.monitor.heads.linear import LinearHead, fit_ngrams, weigh
+from sentinel_sql.monitor.heads.linear import LinearHead, fit_ngrams, fit_regimes
 from sentinel_sql.monitor.snapshots import read_run
 from sentinel_sql.pipeline.scoring import label_of
 from sentinel_sql.questions.pools import Pools
@@ -79,7 +79,7 @@ def screen_features(
             "the train pool holds no labelled answer to an answerable question: collect and label "
             "some first"
         )
-    head = LinearHead(families=EVERY)
+    head = LinearHead(families=ALL_FAMILIES)
     keys = keys_of(header.schema if header.schema.tables else None)
     read = [read_run(run, head=head, keys=keys, clock=header.clock) for run in taken]
     templates = [pools.template_of(run.question.id) for run in taken]
@@ -110,7 +110,7 @@ def screen_features(
         at_held = np.array([whole.margin(snapshots[i].counts) for i in held])
         scores[NGRAMS][held] = at_held
         for name, columns in candidates.items():
-            regimes = weigh(
+            regimes = fit_regimes(
                 margins,
                 columns[others],
                 answered[others],
@@ -133,8 +133,8 @@ def screen_features(
         features={
             name: None if name in absent else scores[f"feature {name}"][last] for name in FEATURES
         },
-        families={name: scores[f"with {name}"][last] for name in EVERY},
-        without={name: scores[f"without {name}"][last] for name in EARNED},
+        families={name: scores[f"with {name}"][last] for name in ALL_FAMILIES},
+        without={name: scores[f"without {name}"][last] for name in DEFAULT_FAMILIES},
         whole=scores[WHOLE][last],
     )
     screen = feature_screen(made, seed=seed)
@@ -163,13 +163,15 @@ def _candidates(dense: Floats, ten: Floats) -> Mapping[str, Floats]:
         dense: shape (P, d), of every family.
         ten: shape (P, 10), the paper's features at a committed answer, NaN elsewhere.
     """
-    found = {WHOLE: select(dense, EARNED)}
+    found = {WHOLE: select(dense, DEFAULT_FAMILIES)}
     found |= {f"feature {name}": ten[:, [at]] for at, name in enumerate(FEATURES)}
-    for name in EVERY:
+    for name in ALL_FAMILIES:
         # Alarms on their own still count those of every family.
         found[f"with {name}"] = (
             dense[:, -len(ALARM_FEATURES) :] if name == ALARMS else select(dense, (name,))
         )
-    for name in EARNED:
-        found[f"without {name}"] = select(dense, tuple(each for each in EARNED if each != name))
+    for name in DEFAULT_FAMILIES:
+        found[f"without {name}"] = select(
+            dense, tuple(each for each in DEFAULT_FAMILIES if each != name)
+        )
     return found

@@ -1,1 +1,1 @@
-"""The exhibits of one evaluation, a file each; `table` lists them in order."""
+"""The exhibits of one evaluation, one file each; `table` lists them in order."""

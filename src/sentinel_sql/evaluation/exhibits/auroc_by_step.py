@@ -1,4 +1,4 @@
-"""AUROC of each head on the prefix at step t (paper figure 3b); later t hold the longer runs."""
+"""AUROC of each head on the prefixes of t steps (paper figure 3b); only longer runs have late t."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 
 @dataclass(frozen=True, kw_only=True)
 class StepRow:
-    """One head at one t, over the runs that got that far; AUROC is None for one class."""
+    """One head at one t, over the runs with at least t steps; AUROC is None for one class."""
 
     head: Annotated[str, Column("which head", within="correctness or answerability")]
     t: Annotated[int, Column("steps read; 0 is the question alone", unit="steps")]
-    n: Annotated[int, Column("runs that got that far")]
+    n: Annotated[int, Column("runs with at least t steps")]
     positives: Annotated[int, Column("of these, correct or answerable ones")]
     auroc: Annotated[Interval | None, Column("AUROC of the head on these runs", within=SHARE)]
     quiet_n: Annotated[int, Column("of these, runs whose answer executed and isn't empty")]
     quiet_auroc: Annotated[
         Interval | None,
-        Column("AUROC among those: can it see the failures that make no noise", within=SHARE),
+        Column("AUROC among those, whose failures show neither error nor empty", within=SHARE),
     ]
 
 

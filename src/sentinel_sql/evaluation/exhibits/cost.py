@@ -11,18 +11,18 @@ from sentinel_sql.decision.policy import SYSTEMS
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import SHARE, STAKES, SYSTEM, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
-from sentinel_sql.evaluation.replay import spent
+from sentinel_sql.evaluation.replay import total_cost
 
 MONEY = "in the currency of the prices"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CostRow:
-    """One system at one λ, over runs that tell their tokens for every step."""
+    """One system at one λ, over runs whose tokens are known for every step."""
 
     system: Annotated[str, SYSTEM]
     stakes: Annotated[float, STAKES]
-    n: Annotated[int, Column("runs that tell prompt and completion tokens for every step")]
+    n: Annotated[int, Column("runs with known prompt and completion tokens for every step")]
     prompt_tokens: Annotated[
         Interval | None, Column("mean prompt tokens a question", unit="tokens")
     ]
@@ -34,9 +34,7 @@ class CostRow:
     ]
     money_saved: Annotated[
         Interval | None,
-        Column(
-            "share of what the agent alone costs that is never paid", unit="share", within=SHARE
-        ),
+        Column("share of the cost of the agent alone that is saved", unit="share", within=SHARE),
     ]
     money_a_right_answer: Annotated[
         Interval | None,
@@ -45,19 +43,19 @@ class CostRow:
 
 
 def cost(evidence: Evidence) -> Exhibit[CostRow]:
-    """Return tokens, and money where prices are given, of every system that runs the agent."""
+    """Return the tokens, and with prices the money, of every system that runs the agent."""
     scores, resampling = evidence.scores, evidence.resampling
     prices = evidence.options.prices
     rows = []
     for level in evidence.stakes:
         agent = evidence.replays["vanilla", level]
-        all_prompts = spent(scores, evidence.facts.prompt_tokens, agent.steps)
+        all_prompts = total_cost(scores, evidence.facts.prompt_tokens, agent.steps)
         known = ~np.isnan(all_prompts) & ~np.isnan(agent.tokens)
         for system, parts in SYSTEMS.items():
             if parts.nothing:
                 continue
             run = evidence.replays[system, level]
-            prompts = spent(scores, evidence.facts.prompt_tokens, run.steps)
+            prompts = total_cost(scores, evidence.facts.prompt_tokens, run.steps)
             money = saved = a_right_answer = None
             if prices is not None:
                 paid = prices.of(prompts, run.tokens)
@@ -81,8 +79,8 @@ def cost(evidence: Evidence) -> Exhibit[CostRow]:
     return Exhibit(
         title="Tokens and cost",
         note=(
-            "Prompt tokens are counted as the endpoint told them, for every turn anew; a cache "
-            "that makes them cheaper isn't known here. The monitor costs no token."
+            "Prompt tokens are those that the endpoint reported, summed over all turns; discounts "
+            "for cached prompts aren't considered. The monitor costs no token."
         ),
         row=CostRow,
         rows=tuple(rows),

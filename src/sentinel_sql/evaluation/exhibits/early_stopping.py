@@ -12,7 +12,7 @@ from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyStopRow:
-    """One λ: gate, early stop and delivery bar together, beside the same without early stop."""
+    """One λ: gate, early stop and delivery bar, compared with gate and delivery bar only."""
 
     stakes: Annotated[float, STAKES]
     threshold: Annotated[
@@ -26,11 +26,11 @@ class EarlyStopRow:
     ]
     steps_saved: Annotated[
         Interval | None,
-        Column("share of the agent's steps that is never run", unit="share", within=SHARE),
+        Column("share of the agent's steps that is saved", unit="share", within=SHARE),
     ]
     steps_saved_without: Annotated[
         Interval | None,
-        Column("the same by the gate alone", unit="share", within=SHARE),
+        Column("share of the agent's steps that the gate alone saves", unit="share", within=SHARE),
     ]
     right_lost: Annotated[
         int, Column("correct answers that would have been delivered without early stop")
@@ -58,8 +58,8 @@ def early_stopping(evidence: Evidence) -> Exhibit[EarlyStopRow]:
     return Exhibit(
         title="Early stop",
         note=(
-            "Steps saved by stopping runs that won't end well, and the change in RS(λ) that they "
-            "cost. Where next to nothing is delivered, refusing everything would save them all."
+            "Steps saved by stopping runs that seem to fail, and the change in RS(λ) that this "
+            "causes. If next to nothing is delivered, refusing everything would save all steps."
         ),
         row=EarlyStopRow,
         rows=tuple(rows),

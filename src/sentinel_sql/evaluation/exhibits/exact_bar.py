@@ -1,4 +1,4 @@
-"""Chow's bar beside the exact one, which knows that ⊥ may earn, too (paper appendix F)."""
+"""Chow's bar and the exact bar, which also counts the payoff of a right refusal (appendix F)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExactBarRow:
 
 
 def exact_bars(evidence: Evidence) -> Exhibit[ExactBarRow]:
-    """Return both bars at every λ, whichever one the evaluation itself delivers at."""
+    """Return both bars at every λ, independent of the bar that the evaluation uses."""
     resampling = evidence.resampling
     rows = []
     for level in evidence.stakes:
@@ -56,7 +56,10 @@ def exact_bars(evidence: Evidence) -> Exhibit[ExactBarRow]:
         )
     return Exhibit(
         title="Chow's bar and the exact bar",
-        note="The exact bar is higher by the chance ε that the question is unanswerable.",
+        note=(
+            "The exact bar (λ+ε)/(1+λ) is higher than Chow's; ε is the probability that the "
+            "question is unanswerable."
+        ),
         row=ExactBarRow,
         rows=tuple(rows),
     )

@@ -1,4 +1,4 @@
-"""Gain over always abstaining, and over the agent alone, with intervals (paper table 4)."""
+"""The gain over always abstaining and over the agent alone, with intervals (paper table 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well each head ranks, beside the plain rule "executed and not empty" as a rival."""
+"""The AUROC of each head, compared with the plain rule "executed and not empty"."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class HeadRow:
     rule: Annotated[
         Interval | None,
         Column(
-            "AUROC of the plain rule 'executed and not empty' on the same runs; empty where "
-            "nothing was executed yet",
+            "AUROC of the plain rule 'executed and not empty' on the same runs; empty at t = 0, "
+            "where nothing was executed",
             within=SHARE,
         ),
     ]

@@ -37,7 +37,7 @@ class OperatingRow:
 
 
 def operating(evidence: Evidence) -> Exhibit[OperatingRow]:
-    """Return coverage and selective accuracy of every system that delivers anything at all."""
+    """Return coverage and selective accuracy of every system that can deliver an answer."""
     scores, resampling = evidence.scores, evidence.resampling
     unanswerable = ~scores.answerable
     rows = []

@@ -1,4 +1,4 @@
-"""What the trajectory adds to the question: each head at t = 0 and at the end (paper table 5)."""
+"""The gain from reading the trajectory: each head at t = 0 and at the end (paper table 5)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def question_only(evidence: Evidence) -> Exhibit[QuestionOnlyRow]:
         )
     return Exhibit(
         title="Question-only baselines",
-        note="The same head on the question alone, and what reading the run adds to it.",
+        note="The AUROC of the same head on the question alone and on the whole run.",
         row=QuestionOnlyRow,
         rows=tuple(rows),
     )

@@ -1,4 +1,4 @@
-"""Do the confidences mean what they say: calibration before and after (paper appendix D)."""
+"""The calibration of the delivery confidence, before and after its map (paper appendix D)."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class BinRow:
     """One bin of one stage's reliability diagram; means are None where the bin is empty."""
 
     stage: Annotated[str, STAGE]
-    bin_from: Annotated[float, Column("lower edge of the bin, which belongs to it", within=SHARE)]
+    bin_from: Annotated[float, Column("lower edge of the bin, inclusive", within=SHARE)]
     bin_to: Annotated[
-        float, Column("upper edge of the bin, which belongs to the last one alone", within=SHARE)
+        float, Column("upper edge of the bin, exclusive but for the last bin", within=SHARE)
     ]
     n: Annotated[int, Column("answers in the bin")]
     share: Annotated[
@@ -77,7 +77,7 @@ def reliability(evidence: Evidence) -> Exhibit[ReliabilityRow]:
 
 
 def confidence_bins(evidence: Evidence) -> Exhibit[BinRow]:
-    """Return the reliability diagram of both stages, bin by bin, empty ones included."""
+    """Return the reliability diagram of both stages, with all bins."""
     scores, resampling = evidence.scores, evidence.resampling
     answered = scores.answered
     rows = []
@@ -98,7 +98,7 @@ def confidence_bins(evidence: Evidence) -> Exhibit[BinRow]:
             )
     return Exhibit(
         title="Confidence bins",
-        note="Of the answers whose confidence is in a bin: how confident, and how often right.",
+        note="For each bin of confidence: the mean confidence and the accuracy of its answers.",
         row=BinRow,
         rows=tuple(rows),
     )

@@ -1,4 +1,4 @@
-"""What is never spent: steps, generated tokens and time (paper table 2)."""
+"""The resources saved: steps, generated tokens and time (paper table 2)."""
 
 from __future__ import annotations
 
@@ -17,33 +17,31 @@ SYSTEMS = ("gate", "full", "early-stop", "always-abstain")
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceRow:
-    """One system at one λ, against the agent alone; None where no run tells a cost."""
+    """One system at one λ, compared with the agent alone; None if no run reports the cost."""
 
     system: Annotated[str, SYSTEM]
     stakes: Annotated[float, STAKES]
     steps_saved: Annotated[
         Interval | None,
-        Column("share of the agent's steps that is never run", unit="share", within=SHARE),
+        Column("share of the agent's steps that is saved", unit="share", within=SHARE),
     ]
     tokens_saved: Annotated[
         Interval | None,
-        Column("share of the completion tokens never generated", unit="share", within=SHARE),
+        Column("share of the completion tokens that is saved", unit="share", within=SHARE),
     ]
     seconds_saved: Annotated[
         Interval | None,
-        Column("share of the model's time never spent", unit="share", within=SHARE),
+        Column("share of the model's time that is saved", unit="share", within=SHARE),
     ]
-    steps: Annotated[int, Column("steps never run, in all", unit="steps")]
-    tokens: Annotated[
-        int | None, Column("completion tokens never generated, in all", unit="tokens")
-    ]
-    seconds: Annotated[float | None, Column("model time never spent, in all", unit="seconds")]
-    runs_with_tokens: Annotated[int, Column("runs that tell their tokens for every step")]
-    runs_with_seconds: Annotated[int, Column("runs that tell their model time for every step")]
+    steps: Annotated[int, Column("total of steps saved", unit="steps")]
+    tokens: Annotated[int | None, Column("total of completion tokens saved", unit="tokens")]
+    seconds: Annotated[float | None, Column("total of model time saved", unit="seconds")]
+    runs_with_tokens: Annotated[int, Column("runs with known tokens for every step")]
+    runs_with_seconds: Annotated[int, Column("runs with known model time for every step")]
 
 
 def resources(evidence: Evidence) -> Exhibit[ResourceRow]:
-    """Return the savings of every system that saves anything."""
+    """Return the savings of every system that can save resources."""
     scores, resampling = evidence.scores, evidence.resampling
     rows = []
     for level in evidence.stakes:
@@ -69,8 +67,8 @@ def resources(evidence: Evidence) -> Exhibit[ResourceRow]:
     return Exhibit(
         title="Resources never spent",
         note=(
-            "Of what the agent alone spends on the same runs; the monitor's own time is not "
-            "subtracted. Refusing everything saves all of it."
+            "Compared with the agent alone on the same runs. The monitor's own time is not "
+            "subtracted. Refusing everything saves all resources."
         ),
         row=ResourceRow,
         rows=tuple(rows),

@@ -1,4 +1,4 @@
-"""The same runs for a population with more unanswerable questions (paper appendix F)."""
+"""The same runs, re-weighted to other shares of unanswerable questions (paper appendix F)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from sentinel_sql.evaluation.column_meaning import (
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 
 SHARES = (0.2, 0.33)
-"""Of unanswerable questions in EHRSQL's own evaluation splits (paper appendix F)."""
+"""Shares of unanswerable questions in EHRSQL's own evaluation splits (paper appendix F)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReweightedRow:
-    """One share of unanswerable questions at one λ; None where the pool has one kind alone."""
+    """One share of unanswerable questions at one λ; None if the pool lacks one kind."""
 
     unanswerable: Annotated[
-        float, Column("share of unanswerable questions meant", unit="share", within=SHARE)
+        float, Column("target share of unanswerable questions", unit="share", within=SHARE)
     ]
-    as_recorded: Annotated[bool, Column("it is the share that the pool has")]
+    as_recorded: Annotated[bool, Column("it is the pool's own share")]
     stakes: Annotated[float, STAKES]
     rs_vanilla: Annotated[Interval | None, RS_VANILLA]
     rs_gate: Annotated[
@@ -42,8 +42,8 @@ class ReweightedRow:
     gate_share: Annotated[
         float | None,
         Column(
-            "part of the gain over the agent alone that the gate has by itself; empty where "
-            "there is no gain",
+            "share of the gain over the agent alone that the gate reaches by itself; empty "
+            "without a gain",
             unit="share",
         ),
     ]
@@ -87,8 +87,8 @@ def reweighted(evidence: Evidence) -> Exhibit[ReweightedRow]:
     return Exhibit(
         title="Another share of unanswerable questions",
         note=(
-            "Both kinds of question weigh as much as in a population of that share; the runs and "
-            "all decisions are the same."
+            "Answerable and unanswerable questions are re-weighted to that share; the runs and "
+            "all decisions stay the same."
         ),
         row=ReweightedRow,
         rows=tuple(rows),

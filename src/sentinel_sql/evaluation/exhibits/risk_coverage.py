@@ -1,4 +1,4 @@
-"""Risk–coverage: what share of answers is wrong when only the most confident are delivered."""
+"""Risk–coverage: the share of wrong answers when only the most confident are delivered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sentinel_sql.monitor.prefix_scores import Floats
 
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MOST_POINTS = 400
-"""Points of a curve that are kept; ours: more than a figure can show."""
+"""Most points of a curve; ours: more than a figure can show."""
 
 CONFIDENCE = Column(
     "what the answers are ordered by", within="delivery estimator or executed and not empty"
@@ -61,7 +61,7 @@ class RiskCoverageRow:
     ]
     threshold: Annotated[
         float | None,
-        Column("score, or for Chow's rule the confidence, from which answers are delivered"),
+        Column("lowest score of a delivered answer; for Chow's rule its lowest confidence"),
     ]
     coverage: Annotated[
         float, Column("share of the answers that is delivered", unit="share", within=SHARE)
@@ -93,7 +93,7 @@ def selective(evidence: Evidence) -> Exhibit[SelectiveRow]:
         )
     return Exhibit(
         title="Risk and coverage",
-        note="Share of wrong answers when the most confident answers alone are delivered.",
+        note="Share of wrong answers when only the most confident answers are delivered.",
         row=SelectiveRow,
         rows=tuple(rows),
     )
@@ -114,7 +114,7 @@ def risk_coverage_sweep(evidence: Evidence) -> Exhibit[RiskCoverageRow]:
                 coverage=float(curve.coverage[point]),
                 risk=float(curve.risk[point]),
             )
-            for point in _thinned(len(curve.risk))
+            for point in _choose_points(len(curve.risk))
         ]
     for level in evidence.stakes:
         delivered = evidence.replays["chow", level].delivered
@@ -132,8 +132,8 @@ def risk_coverage_sweep(evidence: Evidence) -> Exhibit[RiskCoverageRow]:
     return Exhibit(
         title="Risk–coverage sweep",
         note=(
-            "Every threshold on the delivery score, and where the delivery bar puts each λ. "
-            "Coverage is of the answers, not of the questions."
+            "All thresholds on the delivery score, and the point of the delivery bar at each λ. "
+            "Coverage is the share of the answers, not of the questions."
         ),
         row=RiskCoverageRow,
         rows=tuple(rows),
@@ -156,7 +156,7 @@ def _curves(evidence: Evidence) -> Iterator[tuple[str, RiskCoverage | None]]:
         )
 
 
-def _thinned(points: int) -> list[int]:
+def _choose_points(points: int) -> list[int]:
     if points <= MOST_POINTS:
         return list(range(points))
     return sorted(set(np.linspace(0, points - 1, MOST_POINTS).round().astype(int).tolist()))

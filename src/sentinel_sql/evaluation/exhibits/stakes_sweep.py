@@ -1,4 +1,4 @@
-"""The whole range of stakes: what the system does as a wrong answer costs ever more."""
+"""The system over the whole range of stakes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sentinel_sql.evaluation.column_meaning import (
     Column,
 )
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
-from sentinel_sql.evaluation.share_interval import counted_share
+from sentinel_sql.evaluation.share_interval import exact_share
 
 GRID: tuple[float, ...] = tuple(
     sorted({*(float(f"{level:.3g}") for level in np.geomspace(0.1, 50, 65)), *STAKES_OF_RECORD})
@@ -29,15 +29,15 @@ GRID: tuple[float, ...] = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class StakesRow:
-    """One λ: what the system with gate and delivery bar does there."""
+    """The system with gate and delivery bar at one λ."""
 
     stakes: Annotated[float, STAKES]
     bar: Annotated[float, Column("delivery bar τ = λ/(1+λ)", within="[0, 1)")]
     early_stop: Annotated[
         float | None,
         Column(
-            "s_λ that the system with the early stop uses there; empty where it never stops, or "
-            "no calibration columns are at hand",
+            "s_λ of the system with early stop; empty if it never stops, or without calibration "
+            "columns",
             within="0 to just above 1",
         ),
     ]
@@ -51,8 +51,8 @@ class StakesRow:
     accuracy_counted: Annotated[
         Interval | None,
         Column(
-            "right / (right + wrong), unweighted; its interval is the exact one of Clopper and "
-            "Pearson, which resampling isn't: it knows of failures that were never seen",
+            "right / (right + wrong), unweighted, with the exact interval of Clopper and Pearson, "
+            "which has a width even if no failure was seen",
             unit="share",
             within=SHARE,
         ),
@@ -65,7 +65,7 @@ class StakesRow:
     ]
     steps_saved: Annotated[
         Interval | None,
-        Column("share of the agent's steps that is never run", unit="share", within=SHARE),
+        Column("share of the agent's steps that is saved", unit="share", within=SHARE),
     ]
     right: Annotated[int, Column("correct answers delivered")]
     wrong: Annotated[int, Column("harmful answers delivered")]
@@ -79,12 +79,12 @@ class StakesRow:
 
 
 def stakes_sweep(evidence: Evidence) -> Exhibit[StakesRow]:
-    """Return what the full system does at every λ of the grid, beside its two plain rivals."""
+    """Return the full system at every λ of the grid, with the two plain rivals."""
     scores, resampling = evidence.scores, evidence.resampling
     rows = []
     for level in sorted({*GRID, *evidence.stakes}):
         vanilla, full, nothing = (
-            evidence.replayed(system, level) for system in ("vanilla", "full", "always-abstain")
+            evidence.replay_at(system, level) for system in ("vanilla", "full", "always-abstain")
         )
         gain = resampling.mean(full.payoff - nothing.payoff)
         right, wrong = int((full.delivered & scores.correct).sum()), int(full.wrong.sum())
@@ -95,7 +95,7 @@ def stakes_sweep(evidence: Evidence) -> Exhibit[StakesRow]:
                 early_stop=_early_stop(evidence, level),
                 coverage=resampling.mean(full.delivered),
                 accuracy=resampling.mean(scores.correct, full.delivered),
-                accuracy_counted=counted_share(right, right + wrong),
+                accuracy_counted=exact_share(right, right + wrong),
                 kept=resampling.mean(full.delivered, scores.correct),
                 steps_saved=resampling.ratio(full.steps_saved, scores.steps),
                 right=right,
@@ -109,7 +109,7 @@ def stakes_sweep(evidence: Evidence) -> Exhibit[StakesRow]:
         )
     return Exhibit(
         title="Stakes",
-        note="What gate and delivery bar do at every λ, from a slip of the pen to a grave mistake.",
+        note="The system with gate and delivery bar, from low to high costs of a wrong answer.",
         row=StakesRow,
         rows=tuple(rows),
     )
@@ -118,4 +118,4 @@ def stakes_sweep(evidence: Evidence) -> Exhibit[StakesRow]:
 def _early_stop(evidence: Evidence, stakes: float) -> float | None:
     if evidence.frozen_on is None and stakes not in evidence.stakes:
         return None
-    return evidence.replayed("early-stop", stakes).policy.early
+    return evidence.replay_at("early-stop", stakes).policy.early

@@ -1,4 +1,4 @@
-"""What unanswerable questions cost the agent alone, by how they end (paper table 9)."""
+"""The cost of unanswerable questions for the agent alone, by their outcome (paper table 9)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ class EconomicsRow:
     steps: Annotated[Interval | None, Column("mean steps a run", unit="steps")]
     tokens: Annotated[
         Interval | None,
-        Column("mean completion tokens a run, over runs that tell them", unit="tokens"),
+        Column("mean completion tokens a run, over runs with known tokens", unit="tokens"),
     ]
     seconds: Annotated[
-        Interval | None, Column("mean model time a run, over runs that tell it", unit="seconds")
+        Interval | None,
+        Column("mean model time a run, over runs with known time", unit="seconds"),
     ]
 
 
 def step_economics(evidence: Evidence) -> Exhibit[EconomicsRow]:
-    """Return mean costs of fabrications, refusals, runs into the cap, and answerable questions.
+    """Return mean costs of fabrications, refusals, runs to the step cap, and answerable questions.
 
-    A correct refusal is an abstention of the agent's own; a run into the cap is kept apart.
+    A correct refusal is an abstention by the agent itself, not a run that reached the step cap.
     """
     scores, resampling = evidence.scores, evidence.resampling
     unanswerable, cap = ~scores.answerable, ~(scores.answered | scores.abstained)

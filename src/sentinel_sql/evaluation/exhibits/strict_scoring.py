@@ -1,4 +1,4 @@
-"""The same decisions under the judge's labels and under the strict ones (paper appendix F)."""
+"""The same decisions, scored by the judge's labels and by the strict ones (paper appendix F)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StrictRow:
 
 
 def strict_scoring(evidence: Evidence) -> Exhibit[StrictRow]:
-    """Return both readings; no row for labels that the runs don't have."""
+    """Return a row for each kind of labels that the runs have."""
     resampling = evidence.resampling
     readings = {"judge": evidence.recorded.correct, "strict": evidence.facts.strict}
     rows = []

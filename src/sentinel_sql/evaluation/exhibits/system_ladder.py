@@ -1,4 +1,4 @@
-"""The system ladder: what each check adds in reliability, and what it saves (paper table 7)."""
+"""The system ladder: the reliability and the savings of each system (paper table 7)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
-    """How many runs ended in each kind of decision."""
+    """The number of runs that ended in each kind of decision."""
 
     refuse: Annotated[int, Column("runs refused at t = 0")]
-    exit: Annotated[int, Column("runs stopped on their way")]
+    exit: Annotated[int, Column("runs stopped after t = 0, before they ended")]
     withhold: Annotated[int, Column("runs that ended without an answer being delivered")]
     deliver: Annotated[int, Column("runs whose answer was delivered")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LadderRow:
-    """One system at one λ. Savings are of what the vanilla agent spends, None if unknown."""
+    """One system at one λ. Savings are shares of the agent's costs; None if unknown."""
 
     system: Annotated[str, SYSTEM]
     stakes: Annotated[float, STAKES]
@@ -39,12 +39,12 @@ class LadderRow:
     ]
     steps_saved: Annotated[
         float | None,
-        Column("share of the agent's steps that is never run", unit="share", within=SHARE),
+        Column("share of the agent's steps that is saved", unit="share", within=SHARE),
     ]
     tokens_saved: Annotated[
         float | None,
         Column(
-            "share of the completion tokens never generated, over runs that tell them for every "
+            "share of the completion tokens that is saved, over runs with known tokens for every "
             "step",
             unit="share",
             within=SHARE,
@@ -53,8 +53,8 @@ class LadderRow:
     seconds_saved: Annotated[
         float | None,
         Column(
-            "share of the model's time never spent, over runs that tell it for every step; the "
-            "monitor's own time is not subtracted",
+            "share of the model's time that is saved, over runs with known time for every step; "
+            "the monitor's own time is not subtracted",
             unit="share",
             within=SHARE,
         ),
@@ -75,7 +75,7 @@ def ladder(evidence: Evidence) -> Exhibit[LadderRow]:
             assert rs is not None  # noqa: S101  evidence holds at least one run
             assert coverage is not None  # noqa: S101
             if evidence.options.reweight is None:
-                # The counts give RS exactly; the mean of payoffs only to rounding.
+                # The counts give RS exactly, but the mean of payoffs has rounding errors.
                 rs = replace(rs, estimate=run.rs)
             rows.append(
                 LadderRow(
@@ -86,9 +86,9 @@ def ladder(evidence: Evidence) -> Exhibit[LadderRow]:
                     delivered=int(run.delivered.sum()),
                     coverage=coverage,
                     accuracy=evidence.mean(scores.correct, run.delivered),
-                    steps_saved=evidence.saved(run.steps, vanilla.steps),
-                    tokens_saved=evidence.saved(run.tokens, vanilla.tokens),
-                    seconds_saved=evidence.saved(run.seconds, vanilla.seconds),
+                    steps_saved=evidence.saved_share(run.steps, vanilla.steps),
+                    tokens_saved=evidence.saved_share(run.tokens, vanilla.tokens),
+                    seconds_saved=evidence.saved_share(run.seconds, vanilla.seconds),
                     decisions=Decisions(**run.decisions),
                 )
             )

@@ -1,4 +1,4 @@
-"""The table of exhibits: every one that an evaluation makes, by name, in order."""
+"""The table of all exhibits of an evaluation, by name, in order."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The whole layer as one classifier of answers that should be withheld (paper figure 3a).
+"""Gate and delivery bar as one classifier of answers to withhold (paper figure 3a).
 
-It ranks committed answers: those that the gate stops come first, then by falling delivery score.
-The system at a λ is one threshold on that ranking, so that its point lies on the curve.
+It ranks committed answers: runs that the gate stops are the last, the others are sorted by their
+delivery score. The system at a λ is a threshold on that ranking, so its point lies on the curve.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_POINTS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class WithholdRow:
-    """How well wrong answers are told from right ones, over some of the answers."""
+    """How well the classifier separates wrong from right answers, over some of the answers."""
 
     over: Annotated[str, OVER]
     n: Annotated[int, Column("answers")]
@@ -33,7 +33,7 @@ class WithholdRow:
     ]
     rule: Annotated[
         Interval | None,
-        Column("the same of the plain rule 'executed and not empty'", within=SHARE),
+        Column("area under the ROC of the plain rule 'executed and not empty'", within=SHARE),
     ]
     lead: Annotated[
         Interval | None, Column("auc minus rule, on the same resamples", within="[−1, 1]")
@@ -42,7 +42,7 @@ class WithholdRow:
 
 @dataclass(frozen=True, kw_only=True)
 class WithholdPointRow:
-    """One point of the ROC, or where the system with gate and delivery bar stands at a λ."""
+    """One point of the ROC, or the point of the system with gate and delivery bar at a λ."""
 
     over: Annotated[str, OVER]
     stakes: Annotated[
@@ -58,15 +58,15 @@ class WithholdPointRow:
 
 
 def withholding(evidence: Evidence) -> Exhibit[WithholdRow]:
-    """Return the AUC over all answers, and among clean ones: the quiet failures."""
+    """Return the AUC over all answers, and over clean ones, whose failures are quiet."""
     scores, resampling = evidence.scores, evidence.resampling
-    ranking = trust(evidence)
+    ranking = trust_scores(evidence)
     rule = scores.clean.astype(float)
     return Exhibit(
         title="The whole layer as one withhold classifier",
         note=(
-            "How well it tells wrong answers from right ones; clean answers executed and aren't "
-            "empty, so that their failures are quiet."
+            "How well it separates wrong from right answers. Clean answers executed and aren't "
+            "empty, so their failures are quiet."
         ),
         row=WithholdRow,
         rows=tuple(
@@ -84,9 +84,9 @@ def withholding(evidence: Evidence) -> Exhibit[WithholdRow]:
 
 
 def withhold_roc(evidence: Evidence) -> Exhibit[WithholdPointRow]:
-    """Return the ROC curve and the point of the system at every λ; no row for one class."""
+    """Return the ROC curve and the point of the system at every λ; no rows for one class."""
     scores = evidence.scores
-    ranking = trust(evidence)
+    ranking = trust_scores(evidence)
     rows: list[WithholdPointRow] = []
     for over, where in _over(evidence):
         right, wrong = where & scores.correct, where & ~scores.correct
@@ -112,7 +112,7 @@ def withhold_roc(evidence: Evidence) -> Exhibit[WithholdPointRow]:
                 )
     return Exhibit(
         title="ROC of the whole layer",
-        note="Wrong answers withheld against right answers withheld; the points are the system's.",
+        note="Wrong answers withheld against right answers withheld; the system has one point a λ.",
         row=WithholdPointRow,
         rows=tuple(rows),
     )
@@ -123,18 +123,18 @@ def _over(evidence: Evidence) -> tuple[tuple[str, Bools], ...]:
     return ("all answers", scores.answered), ("clean answers", scores.answered & scores.clean)
 
 
-def trust(evidence: Evidence) -> Floats:
-    """Return what the whole layer ranks answers by, shape (N,), higher is delivered sooner.
+def trust_scores(evidence: Evidence) -> Floats:
+    """Return the score by which gate and delivery bar rank answers, shape (N,).
 
-    NaN without an answer.
+    Answers with a higher score are delivered first. NaN without an answer.
     """
     scores = evidence.scores
     gated = gate_times(scores, evidence.thresholds.gate.theta) <= scores.steps
     return np.where(gated & scores.answered, -1.0, scores.delivery_score)
 
 
-def _share_below(trust: Floats, weights: Floats, marks: Floats) -> Floats:
-    order = np.argsort(trust)
+def _share_below(ranking: Floats, weights: Floats, marks: Floats) -> Floats:
+    order = np.argsort(ranking)
     total = np.concatenate([[0.0], np.cumsum(weights[order])])
-    below: Floats = total[np.searchsorted(trust[order], marks, side="left")] / total[-1]
+    below: Floats = total[np.searchsorted(ranking[order], marks, side="left")] / total[-1]
     return below

@@ -1,1 +1,1 @@
-"""Exhibits that take more than one evaluation: judges, agents, seeds, features, leakage."""
+"""Exhibits that need more than one evaluation: judges, agents, seeds, features, leakage."""

@@ -1,4 +1,4 @@
-"""Several agents side by side: the cross-agent table, and single-agent exhibits stacked."""
+"""The comparison of several agents: the cross-agent table, and exhibits of each agent stacked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AGENT = Column("the agent's name")
 
 @dataclass(frozen=True, kw_only=True)
 class AgentRow:
-    """One agent: how good it is alone, and how well its monitor ranks."""
+    """One agent alone, and the AUROC of its monitor's heads."""
 
     agent: Annotated[str, AGENT]
     runs: Annotated[int, Column("runs of the pool")]
@@ -49,11 +49,11 @@ class AgentRow:
     ]
     rule_correctness: Annotated[
         Interval | None,
-        Column("AUROC of the plain rule 'executed and not empty' on the same", within=SHARE),
+        Column("AUROC of the plain rule 'executed and not empty' on these answers", within=SHARE),
     ]
     quiet_correctness: Annotated[
         Interval | None,
-        Column("AUROC of the correctness head among clean answers of these", within=SHARE),
+        Column("AUROC of the correctness head on the clean ones of these answers", within=SHARE),
     ]
     auroc_answerability: Annotated[
         Interval | None, Column("AUROC of the answerability head on all runs", within=SHARE)
@@ -88,11 +88,11 @@ STACKED: Mapping[str, Callable[[Evidence], Exhibit[Any]]] = {
     "question_only_by_agent": question_only,
     "step_economics_by_agent": step_economics,
 }
-"""Exhibits of one agent that are read side by side (paper tables 2, 5, 8, 9 and figure 3a)."""
+"""Exhibits of one agent to stack for all agents (paper tables 2, 5, 8, 9 and figure 3a)."""
 
 
 def cross_agent_exhibits(agents: Mapping[str, Evidence]) -> dict[str, Exhibit[Any]]:
-    """Return every exhibit over several agents, by name; the paper's numbers stand last.
+    """Return every exhibit over several agents, by name; the paper's numbers are the last.
 
     Args:
         agents: by name, in the order of the tables.
@@ -101,19 +101,19 @@ def cross_agent_exhibits(agents: Mapping[str, Evidence]) -> dict[str, Exhibit[An
         "agents": agents_alone(agents),
         "cross_agent": cross_agent(agents),
         **{
-            name: stacked({agent: made(evidence) for agent, evidence in agents.items()})
-            for name, made in STACKED.items()
+            name: stack({agent: exhibit(evidence) for agent, evidence in agents.items()})
+            for name, exhibit in STACKED.items()
         },
         "paper": paper(),
     }
 
 
 def agents_alone(agents: Mapping[str, Evidence]) -> Exhibit[AgentRow]:
-    """Return what each agent is worth alone, and how well its heads rank."""
+    """Return the figures of each agent alone, and the AUROC of its heads."""
     return Exhibit(
         title="Agents and their monitors",
         note=(
-            "Accuracy counts an answer to an unanswerable question as wrong. Quiet: among "
+            "Accuracy counts an answer to an unanswerable question as wrong. Quiet figures are of "
             "answers that executed and aren't empty."
         ),
         row=AgentRow,
@@ -152,8 +152,8 @@ def cross_agent(agents: Mapping[str, Evidence]) -> Exhibit[CrossAgentRow]:
     )
 
 
-def stacked(exhibits: Mapping[str, Exhibit[Any]]) -> Exhibit[Any]:
-    """Put one exhibit of several agents under one another, the agent's name in front.
+def stack(exhibits: Mapping[str, Exhibit[Any]]) -> Exhibit[Any]:
+    """Stack one exhibit of several agents, with the agent's name as the first column.
 
     Args:
         exhibits: the same exhibit by agent, at least one.

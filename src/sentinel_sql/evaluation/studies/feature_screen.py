@@ -1,8 +1,8 @@
-"""The feature screen: what a feature, or a family of them, adds to the n-grams of the transcript.
+"""The feature screen: the AUROC that a feature or a family adds to the transcript's n-grams.
 
-Incremental AUROC of correctness with its template-cluster interval, which of the paper's ten
-features survive, and what the `linear` head loses without a family (paper appendix J). All scores
-are out of fold on the train pool, so that screening spends nothing.
+It gives incremental AUROCs of correctness with template-cluster intervals, the survivors among
+the paper's ten features, and the loss of the `linear` head without each family (paper appendix
+J). All scores are out of fold on the train pool, so that no other pool is read.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Group = Literal["paper feature", "family", "all families", "rival"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScreenScores:
-    """Out-of-fold scores of the answers to answerable questions, N in all.
+    """Out-of-fold scores of N answers to answerable questions, each of shape (N,).
 
     Attributes:
         templates: N names.
-        correct: shape (N,).
-        clean: shape (N,): the answer executed and isn't empty.
-        ngrams: shape (N,), the n-grams alone.
-        features: by name, the n-grams with one of the paper's features; None where no run
+        correct: whether the answer is correct.
+        clean: whether the answer executed and isn't empty.
+        ngrams: scores of the n-grams alone.
+        features: by name, scores of the n-grams with one of the paper's features; None if no run
             records it.
-        families: by name, the n-grams with one family of the `linear` head.
-        without: by family, the `linear` head without it.
-        whole: the `linear` head.
+        families: by name, scores of the n-grams with one family of the `linear` head.
+        without: by family, scores of the `linear` head without it.
+        whole: scores of the `linear` head.
     """
 
     templates: tuple[str, ...]
@@ -51,18 +51,19 @@ class ScreenScores:
 class ScreenRow:
     """What one feature or family adds to the n-grams."""
 
-    name: Annotated[str, Column("of the feature or family")]
-    group: Annotated[Group, Column("what it is")]
+    name: Annotated[str, Column("name of the feature or family")]
+    group: Annotated[Group, Column("what kind of row it is")]
     n: Annotated[int, Column("answers to answerable questions")]
     auroc: Annotated[
-        Interval | None, Column("AUROC of correctness, the n-grams with it", within=SHARE)
+        Interval | None, Column("AUROC of correctness of the n-grams with it", within=SHARE)
     ]
     gain: Annotated[
-        Interval | None, Column("that minus the AUROC of the n-grams alone", within=LEAD)
+        Interval | None, Column("auroc minus the AUROC of the n-grams alone", within=LEAD)
     ]
     quiet: Annotated[Interval | None, Column("AUROC among clean answers", within=SHARE)]
     quiet_gain: Annotated[
-        Interval | None, Column("that minus the n-grams' among clean answers", within=LEAD)
+        Interval | None,
+        Column("quiet minus the AUROC of the n-grams among clean answers", within=LEAD),
     ]
 
 
@@ -73,7 +74,7 @@ class SurvivorRow:
     agent: Annotated[str, Column("fingerprint of the agent")]
     feature: Annotated[str, Column("name of the feature")]
     survives: Annotated[
-        bool | None, Column("the interval of its gain lies above 0; empty if nothing can be said")
+        bool | None, Column("the interval of its gain lies above 0; empty without an interval")
     ]
 
 
@@ -81,17 +82,17 @@ class SurvivorRow:
 class KnockoutRow:
     """What the `linear` head loses without one family."""
 
-    family: Annotated[str, Column("the one left out")]
+    family: Annotated[str, Column("the family left out")]
     auroc: Annotated[Interval | None, Column("AUROC of correctness without it", within=SHARE)]
-    loss: Annotated[Interval | None, Column("AUROC of the whole head minus that", within=LEAD)]
-    quiet_loss: Annotated[Interval | None, Column("the same among clean answers", within=LEAD)]
+    loss: Annotated[Interval | None, Column("AUROC of the whole head minus auroc", within=LEAD)]
+    quiet_loss: Annotated[Interval | None, Column("loss among clean answers", within=LEAD)]
 
 
 def feature_screen(scores: ScreenScores, *, seed: int) -> Exhibit[ScreenRow]:
-    """Return what every feature and family adds, with the n-grams and the plain rule on top."""
+    """Return what every feature and family adds; the n-grams and the plain rule come first."""
     resampling = Resampling.over(scores.templates, seed=seed)
 
-    def screened(name: str, group: Group, score: Floats | None) -> ScreenRow:
+    def row_of(name: str, group: Group, score: Floats | None) -> ScreenRow:
         target, clean = scores.correct, scores.clean
         if score is None:
             return ScreenRow(
@@ -118,20 +119,20 @@ def feature_screen(scores: ScreenScores, *, seed: int) -> Exhibit[ScreenRow]:
         title="Feature screen",
         note=(
             "Out of fold on the train pool: AUROC of correctness with 95 % template-cluster "
-            "intervals, and what each adds to the n-grams of the transcript."
+            "intervals, and what each feature adds to the n-grams of the transcript."
         ),
         rows=(
-            screened("n-grams alone", "rival", scores.ngrams),
-            screened("executed and not empty", "rival", scores.clean.astype(float)),
-            *(screened(name, "paper feature", each) for name, each in scores.features.items()),
-            *(screened(name, "family", each) for name, each in scores.families.items()),
-            screened("linear", "all families", scores.whole),
+            row_of("n-grams alone", "rival", scores.ngrams),
+            row_of("executed and not empty", "rival", scores.clean.astype(float)),
+            *(row_of(name, "paper feature", each) for name, each in scores.features.items()),
+            *(row_of(name, "family", each) for name, each in scores.families.items()),
+            row_of("linear", "all families", scores.whole),
         ),
     )
 
 
 def survivor_matrix(agent: str, screen: Exhibit[ScreenRow]) -> Exhibit[SurvivorRow]:
-    """Return which of the paper's ten features survive: one row a feature, for one agent."""
+    """Return which of the paper's ten features survive for one agent, a row for each feature."""
     return Exhibit(
         row=SurvivorRow,
         title="Survivors of the screen",
@@ -159,8 +160,8 @@ def family_knockouts(scores: ScreenScores, *, seed: int) -> Exhibit[KnockoutRow]
         row=KnockoutRow,
         title="Family knock-outs",
         note=(
-            "The linear head without one family, fitted anew. A loss below 0 says that the family "
-            "costs more than it brings on these runs."
+            "The linear head, fitted again without one family. A loss below 0 means that the "
+            "family makes the head worse on these runs."
         ),
         rows=tuple(
             KnockoutRow(

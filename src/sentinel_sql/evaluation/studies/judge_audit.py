@@ -1,4 +1,4 @@
-"""What raters say of a judge: how they agree, how often it is right, and which way it errs."""
+"""The audit of a judge by raters: their agreement, the judge's accuracy, and its errors."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ from sentinel_sql.errors import LabelsError
 from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Exhibit
-from sentinel_sql.evaluation.rater_agreement import kappa, share
+from sentinel_sql.evaluation.rater_agreement import kappa, wilson_share
 from sentinel_sql.labels.audit import AuditKey, Ratings
 
 TOGETHER = "together"
-"""The raters as one: what more than half of those who rated a case say, ties left open."""
+"""The name for the majority of the raters of a case; ties are left open."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeAuditRow:
-    """The judge against one rater, or against all of them together."""
+    """The judge compared with one rater, or with the majority of all raters."""
 
     rater: Annotated[str, Column("name of the rater's sheet, or `together` for all of them")]
     cases: Annotated[int, Column("cases of the audit")]
     rated: Annotated[int, Column("cases with a verdict of this rater")]
     left_open: Annotated[int, Column("cases on the sheet without a verdict; together: ties")]
-    missing: Annotated[int, Column("cases that the sheet lacks; together: rated by nobody")]
+    missing: Annotated[int, Column("cases that the sheet lacks; together: cases without a rating")]
     accuracy: Annotated[
         Interval | None,
-        Column("share of the judge's verdicts that the rater shares", unit="share", within=SHARE),
+        Column(
+            "share of the judge's verdicts that the rater agrees with", unit="share", within=SHARE
+        ),
     ]
     said_correct: Annotated[int, Column("rated cases that the judge called correct")]
     wrongly_correct: Annotated[int, Column("of these, how many the rater calls wrong")]
     wrongly_correct_share: Annotated[
         Interval | None,
-        Column("their share: wrong answers taught as right", unit="share", within=SHARE),
+        Column("wrongly_correct / said_correct", unit="share", within=SHARE),
     ]
     said_wrong: Annotated[int, Column("rated cases that the judge called wrong")]
     wrongly_wrong: Annotated[int, Column("of these, how many the rater calls correct")]
     wrongly_wrong_share: Annotated[
         Interval | None,
-        Column("their share: right answers taught as wrong", unit="share", within=SHARE),
+        Column("wrongly_wrong / said_wrong", unit="share", within=SHARE),
     ]
 
 
@@ -62,16 +64,16 @@ class RatersRow:
 
 
 def judge_audit(key: AuditKey, raters: Sequence[Ratings]) -> Exhibit[JudgeAuditRow]:
-    """Hold the judge's verdicts against each rater's and, of several, against all together.
+    """Compare the judge's verdicts with those of each rater and, if several, of their majority.
 
     Raises:
-        LabelsError: nobody rated a case, or two sheets are of one name.
+        LabelsError: no case is rated, or two sheets have the same name.
     """
     names = [rater.rater for rater in raters]
     if len(set(names)) < len(names) or TOGETHER in names:
         raise LabelsError(
-            "two sheets are of one name, or one is called 'together': give each rater's sheet a "
-            "name of its own"
+            "two sheets have the same name, or one is called 'together': give each rater's sheet "
+            "a different name"
         )
     if not any(rater.verdicts for rater in raters):
         raise LabelsError(
@@ -83,7 +85,7 @@ def judge_audit(key: AuditKey, raters: Sequence[Ratings]) -> Exhibit[JudgeAuditR
         for rater in raters
     ]
     if len(raters) > 1:
-        agreed = together(raters)
+        agreed = majority(raters)
         rated = {case for rater in raters for case in rater.verdicts}
         rows.append(
             _row(
@@ -96,15 +98,15 @@ def judge_audit(key: AuditKey, raters: Sequence[Ratings]) -> Exhibit[JudgeAuditR
         )
     return Exhibit(
         title="The judge against raters",
-        note=f"A random sample of the {key.judged} verdicts that were the judge's own: answers "
-        "that the strict comparison refused. Wilson intervals, 95 %.",
+        note=f"A random sample of the {key.judged} verdicts by the judge itself: answers that the "
+        "strict comparison didn't accept. 95 % Wilson intervals.",
         row=JudgeAuditRow,
         rows=tuple(rows),
     )
 
 
 def raters_agreement(raters: Sequence[Ratings]) -> Exhibit[RatersRow]:
-    """Compare every two raters over the cases that both rated."""
+    """Compare each pair of raters over the cases that both rated."""
     rows = []
     for first, second in combinations(raters, 2):
         both = sorted(first.verdicts.keys() & second.verdicts.keys())
@@ -114,20 +116,20 @@ def raters_agreement(raters: Sequence[Ratings]) -> Exhibit[RatersRow]:
                 first=first.rater,
                 second=second.rater,
                 both_rated=len(both),
-                agreement=share(sum(x == y for x, y in zip(a, b, strict=True)), len(both)),
+                agreement=wilson_share(sum(x == y for x, y in zip(a, b, strict=True)), len(both)),
                 kappa=kappa(a, b),
             )
         )
     return Exhibit(
         title="Raters among themselves",
-        note="A judge can't be expected to agree with people more than they agree themselves.",
+        note="Raters can't be expected to agree with a judge more than among themselves.",
         row=RatersRow,
         rows=tuple(rows),
     )
 
 
-def together(raters: Sequence[Ratings]) -> Mapping[str, bool]:
-    """Return what more than half of a case's raters say of it; ties are left out."""
+def majority(raters: Sequence[Ratings]) -> Mapping[str, bool]:
+    """Return the majority verdict on each case; ties are left out."""
     votes: dict[str, list[bool]] = {}
     for rater in raters:
         for case, verdict in rater.verdicts.items():
@@ -153,11 +155,11 @@ def _row(
         rated=len(pairs),
         left_open=left_open,
         missing=missing,
-        accuracy=share(right, len(pairs)),
+        accuracy=wilson_share(right, len(pairs)),
         said_correct=said_correct,
         wrongly_correct=wrongly_correct,
-        wrongly_correct_share=share(wrongly_correct, said_correct),
+        wrongly_correct_share=wilson_share(wrongly_correct, said_correct),
         said_wrong=len(pairs) - said_correct,
         wrongly_wrong=wrongly_wrong,
-        wrongly_wrong_share=share(wrongly_wrong, len(pairs) - said_correct),
+        wrongly_wrong_share=wilson_share(wrongly_wrong, len(pairs) - said_correct),
     )

@@ -1,4 +1,4 @@
-"""Where judges disagree: labels of the same runs by strict modes, rules and llm, pair by pair."""
+"""The disagreement of judges: labels of the same runs by strict modes, rules and LLM, in pairs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LabelsByJudge = Mapping[str, Mapping[str, Label]]
 
 @dataclass(frozen=True, kw_only=True)
 class DisagreementRow:
-    """Two judges over the answers to answerable questions of which both gave a verdict."""
+    """Two judges over the answers to answerable questions on which both gave a verdict."""
 
     first: Annotated[str, Column("one judge: its name, equivalence mode and model")]
     second: Annotated[str, Column("the other judge")]
-    answers: Annotated[int, Column("answers of which both gave a verdict")]
+    answers: Annotated[int, Column("answers on which both gave a verdict")]
     both_correct: Annotated[int, Column("answers that both call correct")]
     only_first: Annotated[int, Column("answers that only the first calls correct")]
     only_second: Annotated[int, Column("answers that only the second calls correct")]
@@ -36,7 +36,7 @@ class DisagreementRow:
         float | None, Column("Cohen's κ: agreement beyond what chance gives", within="[−1, 1]")
     ]
     without_verdict: Annotated[
-        int, Column("answers that one of the two labelled and the other left out or unjudged")
+        int, Column("answers that at least one of the two left without a verdict")
     ]
 
 
@@ -53,26 +53,26 @@ class DisagreementReasonRow:
 
 
 def disagreement(labels: LabelsByJudge) -> Exhibit[DisagreementRow]:
-    """Compare every two judges over the answers that both judged."""
+    """Compare each pair of judges over the answers that both judged."""
     return Exhibit(
         title="Where judges disagree",
-        note="Answers to answerable questions; an answer without a verdict of both isn't compared.",
+        note="Answers to answerable questions on which both judges gave a verdict.",
         row=DisagreementRow,
         rows=tuple(
-            _compared(first, labels[first], second, labels[second])
+            _compare(first, labels[first], second, labels[second])
             for first, second in combinations(labels, 2)
         ),
     )
 
 
 def disagreement_reasons(labels: LabelsByJudge) -> Exhibit[DisagreementReasonRow]:
-    """Count the reasons of every two judges where their verdicts differ."""
+    """Count the reasons of each pair of judges where their verdicts differ."""
     rows = []
     for pair in combinations(labels, 2):
         for yes, no in (pair, pair[::-1]):
             found: Counter[tuple[str, str]] = Counter()
             example: dict[tuple[str, str], str] = {}
-            for run_id in sorted(_both(labels[yes], labels[no])):
+            for run_id in sorted(_judged_by_both(labels[yes], labels[no])):
                 a, b = labels[yes][run_id], labels[no][run_id]
                 if a.correct and not b.correct:
                     found[a.reason, b.reason] += 1
@@ -101,12 +101,12 @@ def judges_in(
 ) -> dict[str, dict[str, Label]]:
     """Return the judges of some labels files by name, in the order of the files.
 
-    Every file also holds the strict comparison by its mode, which is a judge of its own here.
+    Every file also has the verdicts of the strict comparison, which count as a further judge.
 
     Raises:
-        LabelsError: the files are of other databases, share no run, tell another outcome of a
-            run, or hold two judges of one name that say different things. Clocks may differ:
-            see `clocks_note`.
+        LabelsError: the files are of different databases, share no run, give different outcomes
+            of a run, or hold different verdicts of one judge. Clocks may differ: see
+            `clocks_note`.
     """
     first = files[0][0]
     judges: dict[str, dict[str, Label]] = {}
@@ -126,8 +126,8 @@ def judges_in(
         if header.judge != "strict":
             name = "/".join(filter(None, (header.judge, header.mode, header.model)))
             found[name] = dict(labels)
-        for name, said in found.items():
-            if judges.setdefault(name, said) != said:
+        for name, verdicts in found.items():
+            if judges.setdefault(name, verdicts) != verdicts:
                 raise LabelsError(
                     f"two of the labels files hold the judge {name}, and they differ: "
                     + (
@@ -142,17 +142,17 @@ def judges_in(
 
 
 def clocks_note(headers: Iterable[LabelsHeader]) -> str | None:
-    """Say so where labels were made at different clocks, or return None.
+    """Return a note if labels were made at different clocks, else None.
 
-    A database without a clock of its own is labelled at the machine's time, which goes on between
-    two labellings; only answers that ask for the current time can differ by it.
+    A database without its own clock is labelled at the machine's time, which changes between two
+    labellings. Only answers that use the current time can differ for that reason.
     """
     clocks = sorted({header.clock for header in headers})
     if len(clocks) < 2:
         return None
     return (
-        f"the labels were made at different clocks ({', '.join(clocks)}): where a query asks for "
-        "the current time, judges may differ by that alone; label all with one `--clock` to be sure"
+        f"the labels were made at different clocks ({', '.join(clocks)}): on queries that use the "
+        "current time, judges may differ for that reason alone; label all with one `--clock`"
     )
 
 
@@ -166,26 +166,26 @@ def _strict(label: Label) -> Label:
     )
 
 
-def _compared(
+def _compare(
     first: str, theirs: Mapping[str, Label], second: str, others: Mapping[str, Label]
 ) -> DisagreementRow:
-    both = sorted(_both(theirs, others))
-    said = Counter((theirs[run].correct, others[run].correct) for run in both)
+    both = sorted(_judged_by_both(theirs, others))
+    verdicts = Counter((theirs[run].correct, others[run].correct) for run in both)
     wanted = {
         run
         for labels in (theirs, others)
         for run, label in labels.items()
         if label.answerable and label.outcome == "answered"
     }
-    agreeing = said[True, True] + said[False, False]
+    agreeing = verdicts[True, True] + verdicts[False, False]
     return DisagreementRow(
         first=first,
         second=second,
         answers=len(both),
-        both_correct=said[True, True],
-        only_first=said[True, False],
-        only_second=said[False, True],
-        both_wrong=said[False, False],
+        both_correct=verdicts[True, True],
+        only_first=verdicts[True, False],
+        only_second=verdicts[False, True],
+        both_wrong=verdicts[False, False],
         agreement=agreeing / len(both) if both else None,
         kappa=kappa(
             [theirs[run].correct is True for run in both],
@@ -195,7 +195,7 @@ def _compared(
     )
 
 
-def _both(a: Mapping[str, Label], b: Mapping[str, Label]) -> set[str]:
+def _judged_by_both(a: Mapping[str, Label], b: Mapping[str, Label]) -> set[str]:
     return {
         run
         for run in a.keys() & b.keys()

@@ -1,8 +1,8 @@
-"""Is something given away: plain readers beside the heads, shuffled labels, and copied runs.
+"""The leakage checks: plain readers, shuffled labels, and copies across splits (appendix A).
 
-A head is worth what it adds to the wording of the question and to signals that need no training.
-A control that is trained on shuffled labels must rank no better than chance, and no transcript
-may stand on both sides of a split (paper appendix A).
+Plain readers use only the question's wording, or signals that need no training; a head must beat
+them. A reader trained on shuffled labels must rank no better than chance. No transcript may be on
+both sides of a split.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 FEWEST_PERMUTATIONS = 20
 
-TASK = Column("what is told apart", within="answerability, correctness or quiet failure")
+TASK = Column("the ranking task", within="answerability, correctness or quiet failure")
 READER = Column("what the runs are ranked by")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One ranking task over N runs: shape (N,) both.
+    """One ranking task over some of N runs.
 
-    `where` says which runs it is over, in the words of `over`.
+    Attributes:
+        name: of the task.
+        over: the runs of the task, in words.
+        target: shape (N,), the positive class.
+        where: shape (N,), the runs of the task.
     """
 
     name: str
@@ -41,7 +45,7 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderRow:
-    """One plain reader on one task; None where only one class is present."""
+    """One plain reader on one task; AUROC is None for one class."""
 
     task: Annotated[str, TASK]
     over: Annotated[str, Column("which runs it is over")]
@@ -54,7 +58,7 @@ class ReaderRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlRow:
-    """One reader on one task, fitted on shuffled labels again and again."""
+    """One reader on one task, fitted on shuffled labels many times."""
 
     task: Annotated[str, TASK]
     reader: Annotated[str, READER]
@@ -72,30 +76,30 @@ class ControlRow:
 
 @dataclass(frozen=True, kw_only=True)
 class CopiesRow:
-    """Texts that occur more than once, and on which sides."""
+    """Texts that occur more than once, and those on several sides of a split."""
 
     what: Annotated[str, Column("which texts", within="transcripts or questions")]
-    split: Annotated[str, Column("between what they may not stand", within="folds or pools")]
+    split: Annotated[str, Column("the split", within="folds or pools")]
     texts: Annotated[int, Column("different texts")]
     repeated: Annotated[int, Column("of these, texts of more than one run")]
-    across: Annotated[int, Column("of these, texts that stand on more than one side")]
+    across: Annotated[int, Column("of these, texts on more than one side of the split")]
     holds: Annotated[
         bool | None,
-        Column("no transcript stands on two sides; empty for questions, which are only told"),
+        Column("no transcript is on two sides; empty for questions, which are only counted"),
     ]
 
 
 def reader_row(
     task: Task, reader: str, score: Floats | None, resampling: Resampling, *, trained: bool
 ) -> ReaderRow:
-    """Rank a task's runs by a score; runs whose score is NaN can't be ranked and are left out.
+    """Return the AUROC of a score on a task. Runs with the score NaN are left out.
 
     Args:
         task: over N runs.
-        reader: its name.
-        score: shape (N,), or None where it couldn't be fitted.
+        reader: the reader's name.
+        score: shape (N,), or None if the reader couldn't be fitted.
         resampling: over the N runs.
-        trained: it was fitted, and the score is out of fold.
+        trained: the reader was fitted, and the score is out of fold.
     """
     where = task.where if score is None else task.where & ~np.isnan(score)
     return ReaderRow(
@@ -118,19 +122,19 @@ def shuffled_control(
     seed: int,
     on_shuffle: Callable[[], None] = lambda: None,
 ) -> ControlRow:
-    """Fit a reader on shuffled labels and see whether it ranks them better than chance.
+    """Fit a reader on shuffled labels and check that it ranks them no better than chance.
 
-    The interval is of the shuffles themselves: cross-fitted scores of shuffled labels lie a
-    little below 0.5 on average, so that the interval of their mean would cry wolf.
+    The interval is that of single shuffles, not of their mean. Cross-fitted scores of shuffled
+    labels are a little below 0.5 on average, so that the mean's interval would give false alarms.
 
     Args:
-        task: whose labels are shuffled among its runs.
-        reader: its name.
-        refit: from labels, shape (N,), to out-of-fold scores, shape (N,); None where the reader
+        task: its labels are shuffled among its runs.
+        reader: the reader's name.
+        refit: from labels, shape (N,), to out-of-fold scores, shape (N,); None if the reader
             can't be fitted on this task.
-        permutations: at least `FEWEST_PERMUTATIONS`.
+        permutations: the number of shuffles, at least `FEWEST_PERMUTATIONS`.
         seed: of the shuffles.
-        on_shuffle: called after each.
+        on_shuffle: called after each shuffle.
     """
     where = np.flatnonzero(task.where)
     if refit is None:
@@ -159,13 +163,13 @@ def shuffled_control(
 def copies(
     what: str, split: str, texts: Sequence[str], sides: Sequence[str], *, must_hold: bool
 ) -> CopiesRow:
-    """Count the texts that stand on more than one side of a split.
+    """Count the texts on more than one side of a split.
 
     Args:
-        what: the texts, in a word.
-        split: the split, in a word.
+        what: a word for the texts.
+        split: a word for the split.
         texts: N texts or their hashes.
-        sides: the side of each, N.
+        sides: N sides, one for each text.
         must_hold: a text on two sides is a fault.
     """
     found: dict[str, list[str]] = defaultdict(list)
@@ -185,28 +189,28 @@ def copies(
 def leakage_exhibits(
     readers: Sequence[ReaderRow], controls: Sequence[ControlRow], copied: Sequence[CopiesRow]
 ) -> Mapping[str, Exhibit[ReaderRow] | Exhibit[ControlRow] | Exhibit[CopiesRow]]:
-    """Return the battery's three tables by name."""
+    """Return the three tables of the leakage checks by name."""
     return {
         "leakage": Exhibit(
             title="Plain readers",
             note=(
-                "What the wording alone, the transcript's words, and signals without training "
-                "reach; a head that doesn't beat them adds nothing. Out of fold, by template."
+                "AUROC of the wording alone, of the transcript's words, and of signals without "
+                "training; a head that doesn't beat them adds nothing. Out of fold, by template."
             ),
             row=ReaderRow,
             rows=tuple(readers),
         ),
         "leakage_controls": Exhibit(
             title="Shuffled labels",
-            note="A reader that ranks shuffled labels better than chance sees what it should not.",
+            note="A reader that ranks shuffled labels better than chance has seen the labels.",
             row=ControlRow,
             rows=tuple(controls),
         ),
         "leakage_copies": Exhibit(
             title="Copies across splits",
             note=(
-                "A transcript on two sides of a split is learned by heart on one and scored on "
-                "the other. A question asked twice is told, but no fault: its runs differ."
+                "A transcript on two sides of a split is trained on and then scored, which is a "
+                "fault. A repeated question is only counted, because its runs differ."
             ),
             row=CopiesRow,
             rows=tuple(copied),
@@ -215,18 +219,18 @@ def leakage_exhibits(
 
 
 def faults(controls: Sequence[ControlRow], copied: Sequence[CopiesRow]) -> tuple[str, ...]:
-    """Say in words what doesn't hold; empty where all does."""
-    told = [
+    """Return a sentence for each check that fails; empty if all hold."""
+    sentences = [
         f"{row.reader} on {row.task} ranks shuffled labels at {row.auroc.estimate:.3f} "
-        f"({row.auroc.low:.3f} to {row.auroc.high:.3f} over {row.permutations} shuffles), which "
-        "chance doesn't: it sees the labels of the runs that it scores"
+        f"({row.auroc.low:.3f} to {row.auroc.high:.3f} over {row.permutations} shuffles), not at "
+        "chance: it sees the labels of the runs that it scores"
         for row in controls
         if row.holds is False and row.auroc is not None
     ]
-    told += [
-        f"{row.across} {row.what} stand in more than one of the {row.split}: give questions with "
-        "one wording one template, and make the pools again with `sentinel questions pools`"
+    sentences += [
+        f"{row.across} {row.what} are in more than one of the {row.split}: give questions with "
+        "the same wording one template, and make the pools again with `sentinel questions pools`"
         for row in copied
         if row.holds is False
     ]
-    return tuple(told)
+    return tuple(sentences)

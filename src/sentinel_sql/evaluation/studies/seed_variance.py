@@ -1,4 +1,4 @@
-"""How much is luck: the main figures of monitors that differ in their seed alone (appendix M)."""
+"""The seed variance: the main figures of monitors that differ only in their seed (appendix M)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from sentinel_sql.decision.ragged_columns import terminal
 from sentinel_sql.evaluation.column_meaning import STAKES, Column
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
-from sentinel_sql.evaluation.exhibits.withholding import trust
+from sentinel_sql.evaluation.exhibits.withholding import trust_scores
 from sentinel_sql.evaluation.metrics import BINS, auroc, bin_of
 
 Figure = tuple[str, float | None]
-"""Name of a figure, and its λ where it has one."""
+"""The name of a figure, and its λ or None."""
 
 FIGURE = Column("what the number is")
 AT = Column("stakes λ, where the figure has them", within=STAKES.within)
@@ -23,16 +23,14 @@ AT = Column("stakes λ, where the figure has them", within=STAKES.within)
 
 @dataclass(frozen=True, kw_only=True)
 class SeedRow:
-    """One figure over all seeds; numbers are None where a seed's monitor can't say it."""
+    """One figure over all seeds; numbers are None if the figure isn't defined for a seed."""
 
     figure: Annotated[str, FIGURE]
     stakes: Annotated[float | None, AT]
     seeds: Annotated[int, Column("monitors fitted, each with another seed")]
-    of_record: Annotated[float | None, Column("the figure of the evaluated monitor's own seed")]
+    of_record: Annotated[float | None, Column("the figure with the evaluated monitor's own seed")]
     mean: Annotated[float | None, Column("mean over the seeds")]
-    sd: Annotated[
-        float | None, Column("standard deviation over the seeds, with n − 1 below the bar")
-    ]
+    sd: Annotated[float | None, Column("standard deviation over the seeds, with denominator n − 1")]
     lowest: Annotated[float | None, Column("lowest of the seeds")]
     highest: Annotated[float | None, Column("highest of the seeds")]
 
@@ -51,31 +49,32 @@ def seed_variance(by_seed: Mapping[int, Evidence]) -> Exhibit[SeedRow]:
     """Return mean, standard deviation and range of the main figures.
 
     Args:
-        by_seed: the same runs under monitors that differ in their seed; the first is of record.
+        by_seed: the same runs, scored by monitors that differ in their seed; the first is the
+            evaluated monitor.
     """
     figures = [dict(main_figures(evidence)) for evidence in by_seed.values()]
     rows = []
     for name, stakes in figures[0]:
         values = [each[name, stakes] for each in figures]
-        told = [value for value in values if value is not None]
-        whole = len(told) == len(values)
+        known = [value for value in values if value is not None]
+        whole = len(known) == len(values)
         rows.append(
             SeedRow(
                 figure=name,
                 stakes=stakes,
                 seeds=len(values),
                 of_record=values[0],
-                mean=float(np.mean(told)) if whole else None,
-                sd=float(np.std(told, ddof=1)) if whole and len(told) > 1 else None,
-                lowest=min(told) if whole else None,
-                highest=max(told) if whole else None,
+                mean=float(np.mean(known)) if whole else None,
+                sd=float(np.std(known, ddof=1)) if whole and len(known) > 1 else None,
+                lowest=min(known) if whole else None,
+                highest=max(known) if whole else None,
             )
         )
     return Exhibit(
         title="Seed variance",
         note=(
             "Folds, heads and hybrid are fitted again with other seeds on the same runs; "
-            "differences below this spread are luck."
+            "differences below this spread may be chance."
         ),
         row=SeedRow,
         rows=tuple(rows),
@@ -83,10 +82,10 @@ def seed_variance(by_seed: Mapping[int, Evidence]) -> Exhibit[SeedRow]:
 
 
 def seed_figures(by_seed: Mapping[int, Evidence]) -> Exhibit[SeedFigureRow]:
-    """Return every seed's figures; the arguments are those of `seed_variance`."""
+    """Return the figures of every seed; the argument is that of `seed_variance`."""
     return Exhibit(
         title="Figures by seed",
-        note="What the seed variance is made of.",
+        note="The figures behind the seed variance.",
         row=SeedFigureRow,
         rows=tuple(
             SeedFigureRow(seed=seed, figure=name, stakes=stakes, value=value)
@@ -97,7 +96,7 @@ def seed_figures(by_seed: Mapping[int, Evidence]) -> Exhibit[SeedFigureRow]:
 
 
 def main_figures(evidence: Evidence) -> Iterator[tuple[Figure, float | None]]:
-    """Yield the figures that a paper would print of one monitor; None where one can't be said."""
+    """Yield the main figures of one monitor; None if one isn't defined."""
     scores = evidence.scores
     answered, last = scores.answered, terminal(scores)
     answers = answered & scores.answerable
@@ -113,7 +112,7 @@ def main_figures(evidence: Evidence) -> Iterator[tuple[Figure, float | None]]:
     )
     yield (
         ("withhold AUC", None),
-        auroc(scores.correct[answered], trust(evidence)[answered]),
+        auroc(scores.correct[answered], trust_scores(evidence)[answered]),
     )
     ece = evidence.resampling.mean_gap(
         scores.delivery - scores.correct, bin_of(scores.delivery), answered, bins=BINS
@@ -126,4 +125,7 @@ def main_figures(evidence: Evidence) -> Iterator[tuple[Figure, float | None]]:
         full, early = evidence.replays["full", level], evidence.replays["early-stop", level]
         yield ("coverage full", level), evidence.mean(full.delivered)
         yield ("accuracy full", level), evidence.mean(scores.correct, full.delivered)
-        yield ("steps saved early-stop", level), evidence.saved(early.steps, scores.steps)
+        yield (
+            ("steps saved early-stop", level),
+            evidence.saved_share(early.steps, scores.steps),
+        )

@@ -1,1 +1,1 @@
-"""The question templates of the benchmark, a file a subject."""
+"""The question templates of the benchmark, one file for each subject."""

@@ -1,4 +1,4 @@
-"""The form of a question template: wordings with slots, what fills them, and the gold SQL."""
+"""Question templates: wordings with slots, the sources of their values, and the gold SQL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Tier: TypeAlias = Literal["single", "join", "harder"]
-"""One table; two tables; more tables, windows, top-k, ratios or changes over time."""
+"""The difficulty: one table; two tables; or more tables, windows, top-k, ratios or trends."""
 
 Kind: TypeAlias = Literal[
     "attribute-not-stored",
@@ -24,8 +24,8 @@ Kind: TypeAlias = Literal[
 class AnswerableTemplate:
     """A question with one right answer, in several wordings.
 
-    `slots` names the sources of `slots.py` that fill `{slot}` in a wording (as people say the
-    value) and `:slot` in the SQL (as it is stored).
+    `slots` names the sources in `slots.py`. They fill `{slot}` in a wording with the spoken value,
+    and `:slot` in the SQL with the stored value.
     """
 
     name: str
@@ -37,11 +37,11 @@ class AnswerableTemplate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnanswerableTemplate:
-    """A question that no SQL over the hospital answers, in the frame of one that can be.
+    """A question that no SQL over the hospital answers, worded like an answerable one.
 
-    `needs` is what an answer would take, in a form that a test can find missing: a word (in no
-    table, column or stored text), a `SELECT` over the slots that yields no row, or
-    `referent: …` where the question doesn't say whom or what it means.
+    `needs` lists what an answer would require, so that a test can check that it is missing: a word
+    that occurs in no table name, column name or stored text; a `SELECT` over the slots without a
+    result row; or `referent: …` if the question doesn't say which person or thing it means.
     """
 
     name: str
@@ -53,7 +53,7 @@ class UnanswerableTemplate:
 
 
 def answerable(name: str, tier: Tier, slots: str, sql: str, wordings: str) -> AnswerableTemplate:
-    """Write an answerable template in short: slots by blanks, wordings by lines."""
+    """Make an answerable template; slots are separated by blanks, wordings by lines."""
     return AnswerableTemplate(
         name=name,
         tier=tier,
@@ -66,7 +66,7 @@ def answerable(name: str, tier: Tier, slots: str, sql: str, wordings: str) -> An
 def unanswerable(
     name: str, kind: Kind, slots: str, why: str, needs: str, wordings: str
 ) -> UnanswerableTemplate:
-    """Write an unanswerable template in short: needs by `;`, slots by blanks, wordings by lines."""
+    """Make an unanswerable template; needs are separated by `;`, slots by blanks."""
     return UnanswerableTemplate(
         name=name,
         kind=kind,

@@ -1,4 +1,4 @@
-"""Unanswerable templates: each takes the frame of an answerable one and asks what isn't there."""
+"""Unanswerable templates: worded like answerable ones, but about something not in the data."""
 
 from sentinel_sql.hospital.templates.template import unanswerable
 

@@ -1,1 +1,1 @@
-"""Networks that read text: where they come from, how they are trained, exported and run."""
+"""Networks that read text: their source, training, export and running."""

@@ -1,7 +1,7 @@
-"""Attention as an exported graph computes it: fused over a whole text, by blocks in a window.
+"""The attention of exported graphs: fused over a whole text, or in blocks within a window.
 
-For graphs alone: a graph reads one text, unpadded, so that nothing is masked but what lies outside
-of a layer's window. Torch's own pass keeps the library's attention.
+It is for graphs only. A graph reads one text without padding, so that a mask is needed only for
+the tokens outside of a layer's window. Running by torch keeps the library's attention.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 from sentinel_sql.monitor.encoders.extras import torch, transformers
 
 NAME = "one-unpadded-text"
-"""Of this attention among the library's."""
+"""The name of this attention in the library's registry."""
 
 FAMILIES = ("bert", "distilbert", "modernbert", "roberta")
-"""Model types that attend through the library's interface, each token to all or within a window.
-Others, which may add to the scores what this attention doesn't know, keep their own."""
+"""Model types that use the library's attention interface, with full or windowed attention.
+Other types keep their own attention, because they may add terms that this one doesn't know."""
 
 UNSEEN = -1e9
-"""Added to the score of a token that is out of reach."""
+"""Added to the score of a token outside of the window."""
 
 
-def prepare(model: Any) -> None:
-    """Have a loaded model attend in this way if its family is known, until it is exported."""
+def set_attention(model: Any) -> None:
+    """Set this attention in a loaded model, if its family is known, before its export."""
     config = model.config
     if config.model_type in FAMILIES and not getattr(config, "is_decoder", False):
         transformers().AttentionInterface.register(NAME, attend)
@@ -41,33 +41,35 @@ def attend(
     sliding_window: int | None = None,
     **_: Any,
 ) -> tuple[Any, None]:
-    """Attend as the library's interface has it, one text at a time.
+    """Compute the attention of one text, with the signature of the library's interface.
 
     Args:
-        module: the layer; not read.
+        module: the layer; not used.
         query: (1, heads, tokens, width), like `key` and `value`.
-        key: what queries are compared with.
-        value: what is read.
-        mask: not read: one text needs none.
+        key: the keys.
+        value: the values.
+        mask: not used: one text needs none.
         scaling: factor of the scores.
-        sliding_window: tokens that are as many places apart don't see each other; all do if None.
+        sliding_window: tokens that are this far apart, or farther, don't attend to each other;
+            None for full attention.
 
     Returns:
-        (1, tokens, heads, width), and no weights.
+        (1, tokens, heads, width), and None for the weights.
     """
     if sliding_window is not None:
-        return within(query, key, value, scaling=scaling, reach=sliding_window - 1), None
+        return attend_in_window(query, key, value, scaling=scaling, reach=sliding_window - 1), None
     heads = int(query.shape[1])
     flat = (its.transpose(1, 2).flatten(2) for its in (query, key, value))
     return _fused()(*flat, heads, scaling).unflatten(2, (heads, -1)), None
 
 
-def within(query: Any, key: Any, value: Any, *, scaling: float, reach: int) -> Any:
-    """Attend to what is at most `reach` places away, in a time linear in the tokens.
+def attend_in_window(query: Any, key: Any, value: Any, *, scaling: float, reach: int) -> Any:
+    """Attend to tokens at most `reach` places away, in a time linear in the number of tokens.
 
-    Queries go by blocks. A block's window holds all that its queries see; at the ends of the text
-    it is shifted inwards, so that it never leaves the text. Ours: blocks of half the reach, the
-    fastest of those tried in onnxruntime. Shapes as in `attend`.
+    Queries are processed in blocks. The window of a block holds all tokens that its queries
+    attend to. At the ends of the text the window is shifted inwards, so that it stays within the
+    text. Ours: blocks of half the reach, the fastest of those tried in onnxruntime. Shapes are as
+    in `attend`.
     """
     library = torch()
     tokens, block = query.shape[2], max(reach // 2, 1)
@@ -84,9 +86,9 @@ def within(query: Any, key: Any, value: Any, *, scaling: float, reach: int) -> A
 
 @cache
 def _fused() -> Any:
-    """Attend to all, (1, tokens, heads · width) → the same: a graph has onnxruntime's own kernel.
+    """Return full attention, (1, tokens, heads · width) → the same, by onnxruntime's own kernel.
 
-    It keeps each part of the scores in the processor's cache, as long as there is no mask.
+    Without a mask, the kernel keeps each part of the scores in the processor's cache.
     """
     library = torch()
 

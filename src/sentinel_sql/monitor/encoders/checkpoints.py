@@ -1,8 +1,8 @@
-"""A Trainer whose checkpoints are safetensors and JSON: nothing in them can run code.
+"""A Trainer whose checkpoints are safetensors and JSON, so that loading one can't run code.
 
-The Trainer of transformers keeps the states of optimizer, schedule and random generators as
-pickles. Its hooks for them are overridden here, and one test holds every file of a checkpoint to
-the two formats.
+The Trainer of transformers stores the states of optimizer, schedule and random generators as
+pickles. Its hooks for them are overridden here. A test checks that every file of a checkpoint has
+one of the two formats.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from sentinel_sql.monitor.encoders.extras import FITTING, imported, torch, transformers
+from sentinel_sql.monitor.encoders.extras import FITTING, import_extra, torch, transformers
 
 STATE, OPTIMIZER, RANDOM = "trainer_state.json", "optimizer.safetensors", "random.json"
 SCHEDULE = "schedule.json"
 
 
-def newest(folder: Path) -> Path | None:
-    """Return the newest whole checkpoint of a folder; a half-written one is passed over."""
+def newest_checkpoint(folder: Path) -> Path | None:
+    """Return the newest complete checkpoint of a folder; half-written ones are ignored."""
     found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
     for path in reversed(found):
         try:
@@ -34,9 +34,9 @@ def newest(folder: Path) -> Path | None:
 
 
 def trainer_class() -> Any:
-    """Return the Trainer, made when first asked for because its parent's import is heavy."""
+    """Return the Trainer. Its class is made here, because the import of its parent is slow."""
     library = transformers()
-    tensors: Any = imported("safetensors.torch", FITTING)
+    tensors: Any = import_extra("safetensors.torch", FITTING)
     pytorch: Any = torch()
 
     class PlainTrainer(library.Trainer):  # type: ignore[misc, name-defined]
@@ -54,40 +54,40 @@ def trainer_class() -> Any:
             }
             groups = {"groups": json.dumps(state["param_groups"])}
             tensors.save_file(flat, os.path.join(output_dir, OPTIMIZER), metadata=groups)
-            told = {
+            schedule = {
                 "schedule": self.lr_scheduler.state_dict(),
                 "scaler": None if self._scaler() is None else self._scaler().state_dict(),
             }
-            _write(Path(output_dir, SCHEDULE), told)
+            _write(Path(output_dir, SCHEDULE), schedule)
 
         def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
             if checkpoint is None:
                 return
             path = os.path.join(checkpoint, OPTIMIZER)
             state: dict[int, dict[str, Any]] = {}
-            with imported("safetensors", FITTING).safe_open(path, framework="pt") as stored:
+            with import_extra("safetensors", FITTING).safe_open(path, framework="pt") as stored:
                 groups = json.loads(stored.metadata()["groups"])
                 for key in stored.keys():  # noqa: SIM118  (no mapping)
                     number, name = key.split(".", 1)
                     state.setdefault(int(number), {})[name] = stored.get_tensor(key)
             self.optimizer.load_state_dict({"state": state, "param_groups": groups})
-            told = json.loads(Path(checkpoint, SCHEDULE).read_bytes())
-            self.lr_scheduler.load_state_dict(told["schedule"])
-            if self._scaler() is not None and told["scaler"] is not None:
-                self._scaler().load_state_dict(told["scaler"])
+            schedule = json.loads(Path(checkpoint, SCHEDULE).read_bytes())
+            self.lr_scheduler.load_state_dict(schedule["schedule"])
+            if self._scaler() is not None and schedule["scaler"] is not None:
+                self._scaler().load_state_dict(schedule["scaler"])
 
         def _scaler(self) -> Any:
             return getattr(self.accelerator, "scaler", None)
 
         def _save_scaler(self, output_dir: str) -> None:
-            """Nothing more: the scaler stands beside the schedule."""
+            """Do nothing: the scaler is saved with the schedule."""
 
         def _load_scaler(self, checkpoint: str | None) -> None:
-            """Nothing more: the scaler stands beside the schedule."""
+            """Do nothing: the scaler is loaded with the schedule."""
 
         def _save_rng_state(self, output_dir: str) -> None:
             kind, keys, *rest = np.random.get_state()
-            told = {
+            states = {
                 "python": random.getstate(),
                 "numpy": [kind, np.asarray(keys).tolist(), *rest],
                 "torch": pytorch.random.get_rng_state().tolist(),
@@ -96,23 +96,23 @@ def trainer_class() -> Any:
                 else [],
             }
             Path(output_dir).mkdir(parents=True, exist_ok=True)
-            _write(Path(output_dir, RANDOM), told)
+            _write(Path(output_dir, RANDOM), states)
 
         def _load_rng_state(self, checkpoint: str | None) -> None:
             if checkpoint is None:
                 return
-            told = json.loads(Path(checkpoint, RANDOM).read_bytes())
-            version, keys, gauss = told["python"]
+            states = json.loads(Path(checkpoint, RANDOM).read_bytes())
+            version, keys, gauss = states["python"]
             random.setstate((version, tuple(keys), gauss))
-            np.random.set_state(tuple(told["numpy"]))
-            pytorch.random.set_rng_state(pytorch.tensor(told["torch"], dtype=pytorch.uint8))
-            if told["cuda"] and len(told["cuda"]) == pytorch.cuda.device_count():
+            np.random.set_state(tuple(states["numpy"]))
+            pytorch.random.set_rng_state(pytorch.tensor(states["torch"], dtype=pytorch.uint8))
+            if states["cuda"] and len(states["cuda"]) == pytorch.cuda.device_count():
                 pytorch.cuda.set_rng_state_all(
-                    [pytorch.tensor(state, dtype=pytorch.uint8) for state in told["cuda"]]
+                    [pytorch.tensor(state, dtype=pytorch.uint8) for state in states["cuda"]]
                 )
 
     return PlainTrainer
 
 
-def _write(path: Path, told: Any) -> None:
-    path.write_text(json.dumps(told))
+def _write(path: Path, state: Any) -> None:
+    path.write_text(json.dumps(state))

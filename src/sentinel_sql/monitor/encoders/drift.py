@@ -1,4 +1,4 @@
-"""How far the scores of an exported network are from those of the weights that it was made of."""
+"""The difference between the scores of an exported network and those of its original weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sentinel_sql.monitor.encoders.text import Text
 from sentinel_sql.monitor.head import FittedHead
 
 COMPARED = 64
-"""Snapshots that are scored both ways, ours."""
+"""Snapshots to score both ways (ours)."""
 
 
 def drift(
@@ -18,15 +18,15 @@ def drift(
     served: Sequence[FittedHead[Text]],
     texts: Sequence[Text],
 ) -> dict[str, float]:
-    """Score some texts, evenly spread, both ways.
+    """Compare the scores of up to 64 texts, evenly spread, in two runtimes.
 
     Args:
         reference: k heads run by torch in single precision.
-        served: the same heads as they are served.
-        texts: what they were fitted on.
+        served: the same heads in the runtime that serves them.
+        texts: the texts that they were fitted on.
 
     Returns:
-        The number of snapshots, and the largest and the mean difference of their scores.
+        The number of snapshots, and the largest and the mean absolute difference of the scores.
     """
     at = np.unique(np.linspace(0, len(texts) - 1, COMPARED).astype(int))
     some = [texts[number] for number in at]

@@ -1,4 +1,4 @@
-"""The optional libraries behind encoders, imported when first needed and named when missing."""
+"""The optional libraries for encoders: imported when first needed, with an error if missing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SERVING = ("monitors served by onnxruntime", "onnx")
 
 def torch() -> ModuleType:
     """Return torch."""
-    return imported("torch", FITTING)
+    return import_extra("torch", FITTING)
 
 
 def transformers() -> ModuleType:
-    """Return transformers, told to say nothing but errors."""
-    library = imported("transformers", FITTING)
+    """Return transformers, set to log errors only."""
+    library = import_extra("transformers", FITTING)
     logging = import_module("transformers.utils.logging")
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -27,16 +27,24 @@ def transformers() -> ModuleType:
 
 def tokenizers() -> ModuleType:
     """Return tokenizers."""
-    return imported("tokenizers", SERVING)
+    return import_extra("tokenizers", SERVING)
 
 
 def onnxruntime() -> ModuleType:
     """Return onnxruntime."""
-    return imported("onnxruntime", SERVING)
+    return import_extra("onnxruntime", SERVING)
 
 
-def imported(name: str, need: tuple[str, str]) -> ModuleType:
-    """Import a library, or say what needs it and by which command its extra comes."""
+def import_extra(name: str, need: tuple[str, str]) -> ModuleType:
+    """Import a library of an extra.
+
+    Args:
+        name: the module.
+        need: what needs it, and the name of the extra.
+
+    Raises:
+        MissingExtraError: it isn't installed; says what needs it and how to install it.
+    """
     try:
         return import_module(name)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""A frozen encoder, opened once for all fits that read by it."""
+"""Frozen encoders, each opened once for all fits that use it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from sentinel_sql.monitor.encoders.extras import FITTING, imported
+from sentinel_sql.monitor.encoders.extras import FITTING, import_extra
 from sentinel_sql.monitor.encoders.onnx_export import export
 from sentinel_sql.monitor.encoders.run import (
     TOKENIZER,
@@ -18,7 +18,7 @@ from sentinel_sql.monitor.encoders.run import (
     Runtime,
     files_in,
 )
-from sentinel_sql.monitor.encoders.source import content_hash, find, longest
+from sentinel_sql.monitor.encoders.source import content_hash, find_encoder, token_limit
 from sentinel_sql.monitor.encoders.torch_run import load_frozen
 
 _OPEN: WeakValueDictionary[tuple[str, Runtime, int], Encoder] = WeakValueDictionary()
@@ -29,26 +29,26 @@ def frozen_encoder(encoder: str, *, serve: Runtime, limit: int) -> tuple[Encoder
     """Open an encoder that gives the mean of its token vectors; return it with its hash.
 
     Args:
-        encoder: a local folder, or a name of the model hub.
-        serve: by what it is run.
-        limit: tokens that are read at most; cut to what the encoder can read.
+        encoder: a local folder, or a name on the model hub.
+        serve: the runtime.
+        limit: most tokens to read; fewer if the encoder's limit is lower.
 
     Raises:
         InputError: it can't be found, loaded or exported.
         MissingExtraError: the extra `encoders` isn't installed.
     """
-    imported("transformers", FITTING)
-    source = find(encoder)
+    import_extra("transformers", FITTING)
+    source = find_encoder(encoder)
     sha256 = content_hash(source)
-    limit = min(limit, longest(source))
+    limit = min(limit, token_limit(source))
     with _OPENING:
         opened = _OPEN.get((sha256, serve, limit))
         if opened is None:
-            opened = _OPEN[sha256, serve, limit] = _opened(source, serve, limit)
+            opened = _OPEN[sha256, serve, limit] = _open(source, serve, limit)
     return opened, sha256
 
 
-def _opened(source: Path, serve: Runtime, limit: int) -> Encoder:
+def _open(source: Path, serve: Runtime, limit: int) -> Encoder:
     temporary = Path(tempfile.mkdtemp(prefix="sentinel-"))
     folder = temporary / "torch"
     folder.mkdir()

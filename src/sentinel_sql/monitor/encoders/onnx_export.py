@@ -1,4 +1,4 @@
-"""Exports an encoder to an ONNX graph, in single precision or with dynamic int8 weights."""
+"""The export of an encoder to an ONNX graph, in single precision or with dynamic int8 weights."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.monitor.encoders.attention import prepare
-from sentinel_sql.monitor.encoders.extras import FITTING, imported, torch
+from sentinel_sql.monitor.encoders.attention import set_attention
+from sentinel_sql.monitor.encoders.extras import FITTING, import_extra, torch
 from sentinel_sql.monitor.encoders.onnx_run import INPUT, OUTPUT
 from sentinel_sql.monitor.encoders.run import (
     ONNX,
@@ -24,7 +24,7 @@ from sentinel_sql.monitor.encoders.run import (
 from sentinel_sql.monitor.encoders.torch_run import load_classifier, load_frozen, masked_mean
 
 LARGEST = 2_000_000_000
-"""Bytes: a protocol buffer holds no more than 2 GiB."""
+"""Most bytes of weights, because a protocol buffer can't hold more than 2 GiB."""
 
 OPSET = 17
 
@@ -32,26 +32,26 @@ OPSET = 17
 def export(source: Path, target: Path, *, runtime: Runtime, output: Output, limit: int) -> None:
     """Write the encoder of one folder as an ONNX graph into another, whole or not at all.
 
-    Weights of int8 are quantized per channel: with one scale a tensor the vectors of real
-    encoders come out visibly wrong.
+    Int8 weights are quantized per channel, because one scale for a whole tensor makes the vectors
+    of real encoders visibly wrong.
 
     Args:
-        source: `config.json`, `model.safetensors`, `tokenizer.json`.
-        target: made anew.
+        source: a folder with `config.json`, `model.safetensors` and `tokenizer.json`.
+        target: the folder to write; an existing one is replaced.
         runtime: `onnx` or `onnx-int8`.
         output: as `Description.output`.
-        limit: tokens that are read at most.
+        limit: most tokens to read.
 
     Raises:
         InputError: the encoder is too large for a graph.
         MissingExtraError: the extra `encoders` isn't installed.
     """
-    imported("onnx", FITTING)
+    import_extra("onnx", FITTING)
     load = load_classifier if output == "logits" else load_frozen
-    # Families that `prepare` doesn't know are written out in parts: torch's fused attention becomes
-    # one that selects and looks for NaN in every layer, which takes as long as all its products.
+    # `eager` is for the families that `set_attention` doesn't know. Torch's fused attention would
+    # be exported with a check for NaN in every layer, which takes as long as its products.
     model = load(source, attention="eager").eval()
-    prepare(model)
+    set_attention(model)
     if sum(weight.numel() for weight in model.parameters()) * 4 > LARGEST:
         raise InputError(
             f"the encoder in {source} is too large for an ONNX graph (2 GB): serve it by torch"
@@ -80,12 +80,14 @@ def _write(model: Any, path: Path, output: Output) -> None:
 
         def forward(self, ids: Any) -> Any:
             mask = library.ones_like(ids)  # one text, unpadded
-            told = self.model(input_ids=ids, attention_mask=mask)
-            return masked_mean(told.last_hidden_state, mask) if output == "mean" else told.logits
+            outputs = self.model(input_ids=ids, attention_mask=mask)
+            return (
+                masked_mean(outputs.last_hidden_state, mask) if output == "mean" else outputs.logits
+            )
 
     example = library.arange(1, 41).reshape(1, 40) % int(model.config.vocab_size)
     with warnings.catch_warnings(), library.inference_mode():
-        warnings.simplefilter("ignore")  # of tracing, which parity tests judge better
+        warnings.simplefilter("ignore")  # warnings of tracing; tests compare the scores instead
         library.onnx.export(
             Graph().eval(),
             (example,),
@@ -94,13 +96,13 @@ def _write(model: Any, path: Path, output: Output) -> None:
             output_names=[OUTPUT],
             dynamic_axes={INPUT: {1: "tokens"}},
             opset_version=OPSET,
-            dynamo=False,  # the exporter that keeps the length free for every family tried
+            dynamo=False,  # this exporter keeps the length dynamic for every family tried
         )
 
 
 def _quantize(source: Path, target: Path) -> None:
     library = import_module("onnxruntime.quantization")
-    logging.disable(logging.WARNING)  # it recommends a preparation that needs fixed shapes
+    logging.disable(logging.WARNING)  # it recommends a preprocessing that needs fixed shapes
     try:
         library.quantize_dynamic(
             str(source), str(target), per_channel=True, weight_type=library.QuantType.QInt8

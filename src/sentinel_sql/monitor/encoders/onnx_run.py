@@ -1,4 +1,4 @@
-"""An encoder run by onnxruntime: no torch and no transformers where a monitor serves."""
+"""An encoder run by onnxruntime, so that serving a monitor needs neither torch nor transformers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ INPUT, OUTPUT = "ids", "vector"
 
 
 class OnnxNetwork:
-    """A graph that takes the ids of one text, unpadded, and gives its vector.
+    """A graph that takes the token ids of one text, without padding, and gives its vector.
 
-    Never several at once: dynamic int8 measures one scale for all that it is given, so that
-    neighbours would change a score.
+    Texts run one by one: dynamic int8 uses one scale for a whole batch, so that other texts of a
+    batch would change a score.
 
     Args:
         path: a `model.onnx` that `onnx_export` wrote.
@@ -38,18 +38,18 @@ class OnnxNetwork:
         options: Any = library.SessionOptions()
         options.log_severity_level = 3
         if (threads := os.environ.get("OMP_NUM_THREADS", "")).isdigit():
-            options.intra_op_num_threads = int(threads)  # as torch and numpy do
+            options.intra_op_num_threads = int(threads)  # torch and numpy read it, too
         try:
             self._session: Any = library.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # the library has many kinds of its own
+        except Exception as error:  # the library has many exception classes of its own
             raise InputError(
                 f"{path} can't be loaded: {' '.join(str(error).split())[:200]}"
             ) from error
 
     def vectors(self, rows: Sequence[Ids]) -> Floats:
-        """Return one vector a row, shape (len(rows), width)."""
+        """Return one vector for each row, shape (len(rows), width)."""
         return np.array(
             [
                 self._session.run([OUTPUT], {INPUT: row[np.newaxis].astype(np.int64)})[0][0]

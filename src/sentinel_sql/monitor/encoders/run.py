@@ -1,8 +1,8 @@
-"""An opened encoder: from texts to vectors, each text read once, by torch or by onnxruntime.
+"""An encoder in memory, which turns texts into vectors by torch or by onnxruntime.
 
 An encoder's folder holds `tokenizer.json`, the weights, and `encoder.json`, which says how to run
-them. What comes out is a vector a text: the logits of a trained encoder, or the mean of a frozen
-one's token vectors.
+them. The vector of a text is the logits of a trained encoder, or the mean of the token vectors of
+a frozen one.
 """
 
 from __future__ import annotations
@@ -36,33 +36,32 @@ TORCH_FILES = ("config.json", "model.safetensors", TOKENIZER, DESCRIPTION)
 ONNX_FILES = (ONNX, TOKENIZER, DESCRIPTION)
 
 VECTORS_KEPT = 50_000
-"""Vectors that an opened encoder remembers, ours: enough for a fit's snapshots, 75 MB of
-384-wide ones."""
+"""Vectors that an encoder caches; ours: enough for the snapshots of a fit, 75 MB at width 384."""
 
 OnProgress = Callable[[str, int, int], None]
-"""Is told what is being done, how much of it is done, and how much there is."""
+"""Called with the name of the task, the units done and the total number of units."""
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
+    """Ignore the progress."""
 
 
 class Network(Protocol):
     """Weights, ready to run."""
 
     def vectors(self, rows: Sequence[Ids]) -> Floats:
-        """Return one vector a row, shape (len(rows), width)."""
+        """Return one vector for each row, shape (len(rows), width)."""
         ...
 
     @property
     def at_once(self) -> int:
-        """How many rows are worth giving at a time."""
+        """The best batch size."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Description:
-    """How an encoder is run: its runtime, what comes out, and how many tokens it reads at most."""
+    """How to run an encoder: its runtime, its output, and the most tokens that it reads."""
 
     runtime: Runtime
     output: Output
@@ -76,8 +75,8 @@ class Description:
 class Encoder:
     """An encoder in memory. Safe to share between threads.
 
-    It remembers the vectors of the texts that it read last, by their content: the heads of a
-    monitor ask for the same texts one after the other, and the second time costs nothing.
+    It caches the vectors of recent texts by their content, because both heads of a monitor ask
+    for the same texts, one after the other.
 
     Args:
         files: the files of an encoder's folder by name.
@@ -89,8 +88,7 @@ class Encoder:
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         try:
-            told = json.loads(files[DESCRIPTION].read_bytes())
-            self.description = Description(**told)
+            self.description = Description(**json.loads(files[DESCRIPTION].read_bytes()))
             self.files = {
                 name: files[name]
                 for name in (TORCH_FILES if self.description.runtime == "torch" else ONNX_FILES)
@@ -107,7 +105,7 @@ class Encoder:
         self._lock = threading.Lock()
 
     def vectors(self, texts: Sequence[Text], on_progress: OnProgress = silent) -> Floats:
-        """Return one vector a text, shape (len(texts), width)."""
+        """Return one vector for each text, shape (len(texts), width)."""
         digests = [text.digest for text in texts]
         with self._lock:
             found = {digest: self._known.get(digest) for digest in digests}
@@ -147,11 +145,11 @@ class Encoder:
         return len(vector)
 
     def remove_at_end(self, folder: Path) -> None:
-        """Remove a temporary folder that holds the files once nothing uses this encoder."""
+        """Remove the temporary folder of the files when this encoder is no longer in use."""
         finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def ids(self, text: Text) -> Ids:
-        """Return the tokens that the encoder reads of a text."""
+        """Return the token ids that the encoder reads from a text."""
         return self._cutter.ids(text, self.description.limit)
 
 
@@ -160,7 +158,7 @@ _OPENING = threading.Lock()
 
 
 def open_encoder(files: Mapping[str, Path]) -> Encoder:
-    """Open an encoder, or return it where it is open already: heads may share one.
+    """Open an encoder, or return it if it is already open, because heads may share one.
 
     Raises:
         InputError: the files can't be read.

@@ -1,4 +1,4 @@
-"""Where an encoder comes from: a local folder, which never asks the network, or a hub name."""
+"""The source of an encoder: a local folder, which needs no network, or a name on the model hub."""
 
 from __future__ import annotations
 
@@ -19,46 +19,48 @@ NEEDED = ("config.json", "model.safetensors", "tokenizer.json")
 _FETCHED = ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer*.json")
 
 _HUB_NAME = re.compile(r"(?:[\w-][\w.-]*/)?[\w-][\w.-]*")
-"""What the hub takes for a name; anything else is a path, which never asks the network."""
+"""A valid name on the hub; anything else is a path, which never causes a network call."""
 
 UNBOUNDED = 1 << 20
 """A tokenizer that claims more than this many tokens states no limit."""
 
 
-def find(encoder: str) -> Path:
-    """Return the folder of an encoder; a name that is no folder is asked of the model hub.
+def find_encoder(encoder: str) -> Path:
+    """Return the folder of an encoder; a name that is no folder is fetched from the model hub.
 
     Args:
         encoder: a local folder, or a name such as `answerdotai/ModernBERT-base`.
 
     Raises:
-        InputError: a folder that lacks a file, or a name that can't be fetched.
+        InputError: the folder lacks a file, or the name can't be fetched.
         MissingExtraError: the extra `encoders` isn't installed.
     """
     folder = Path(encoder).expanduser()
     if not folder.is_dir():
         if not _HUB_NAME.fullmatch(encoder):
             raise InputError(
-                f"there is no folder {encoder}: name one with {_listed(NEEDED)}, or a model of the "
+                f"there is no folder {encoder}: name one with {_join(NEEDED)}, or a model of the "
                 "hub as OWNER/NAME"
             )
-        folder = _fetched(encoder)
+        folder = _fetch(encoder)
     if missing := _missing(folder):
         raise InputError(
-            f"the encoder {encoder} lacks {', '.join(missing)}: a folder with {_listed(NEEDED)} "
+            f"the encoder {encoder} lacks {', '.join(missing)}: a folder with {_join(NEEDED)} "
             "is needed (weights as .bin are pickles and aren't read)"
         )
     return folder
 
 
 def content_hash(folder: Path) -> str:
-    """Return the SHA-256 over an encoder's configuration, weights and tokenizer."""
+    """Return the SHA-256 of an encoder's configuration, weights and tokenizer."""
     parts = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".safetensors"))
-    return _hashed(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in parts))
+    return _hash_files(
+        tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in parts)
+    )
 
 
 @lru_cache(maxsize=8)
-def _hashed(parts: tuple[tuple[Path, int, int], ...]) -> str:
+def _hash_files(parts: tuple[tuple[Path, int, int], ...]) -> str:
     digest = hashlib.sha256()
     for path, size, _ in parts:
         digest.update(f"{path.name} {size} ".encode())
@@ -68,8 +70,8 @@ def _hashed(parts: tuple[tuple[Path, int, int], ...]) -> str:
     return digest.hexdigest()
 
 
-def longest(folder: Path) -> int:
-    """Return how many tokens an encoder can read, by its configuration and its tokenizer."""
+def token_limit(folder: Path) -> int:
+    """Return the most tokens that an encoder can read, from its configuration and tokenizer."""
     config = _json(folder / "config.json")
     stated = [
         _json(folder / "tokenizer_config.json").get("model_max_length"),
@@ -77,7 +79,7 @@ def longest(folder: Path) -> int:
     ]
     limits = [int(limit) for limit in stated if isinstance(limit, int | float) and limit > 0]
     limit = min((limit for limit in limits if limit <= UNBOUNDED), default=UNBOUNDED)
-    # These families count positions from the padding token's id on.
+    # These families number positions from the padding token's id on.
     if "roberta" in str(config.get("model_type")) or config.get("model_type") == "camembert":
         usable = int(config.get("max_position_embeddings", limit)) - 1
         limit = min(limit, usable - int(config.get("pad_token_id", 1)))
@@ -86,7 +88,7 @@ def longest(folder: Path) -> int:
 
 @contextmanager
 def offline() -> Iterator[None]:
-    """Keep the hub's library from any call, as `HF_HUB_OFFLINE=1` does."""
+    """Forbid network calls to the hub's library, as `HF_HUB_OFFLINE=1` does."""
     transformers()
     constants: Any = import_module("huggingface_hub.constants")
     before = constants.HF_HUB_OFFLINE
@@ -97,11 +99,11 @@ def offline() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-def _fetched(name: str) -> Path:
+def _fetch(name: str) -> Path:
     transformers()
     hub = import_module("huggingface_hub")
     problem: Exception | None = None
-    for local in (True, False):  # what was fetched once is not asked for again
+    for local in (True, False):  # a model that was fetched before isn't fetched again
         try:
             folder = Path(
                 hub.snapshot_download(name, allow_patterns=_FETCHED, local_files_only=local)
@@ -113,7 +115,7 @@ def _fetched(name: str) -> Path:
             return folder
     raise InputError(
         f"the encoder {name} is no folder here and can't be fetched from the model hub: put its "
-        f"{_listed(NEEDED)} into a folder and name that folder instead"
+        f"{_join(NEEDED)} into a folder and name that folder instead"
     ) from problem
 
 
@@ -126,7 +128,7 @@ def _missing(folder: Path) -> list[str]:
     ]
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -1,4 +1,4 @@
-"""What an encoder reads of a run: the question line and the newest steps, as text."""
+"""The text that an encoder reads: the question line and the newest steps of a run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from sentinel_sql.trajectory.render import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Text:
-    """A rendered prefix in its segments, oldest first."""
+    """A rendered prefix in segments, the oldest first."""
 
     question: str
     steps: tuple[str, ...] = ()
 
     @property
     def digest(self) -> bytes:
-        """Tells two texts apart by their content."""
+        """A hash of the content."""
         digest = hashlib.blake2b(digest_size=16)
         for segment in (self.question, *self.steps):
             encoded = segment.encode("utf-8", "surrogatepass")
@@ -38,8 +38,8 @@ class Text:
 class TextReading:
     """The segments of one run; each is rendered once.
 
-    Here a text is cut in the tokens of `render`, which bounds it for every encoder; an encoder
-    then cuts it in tokens of its own.
+    A text is first cut here, in the tokens of `trajectory.render`, which bounds it for every
+    encoder. The encoder then cuts it again, in its own tokens.
     """
 
     def __init__(self, question: AskedQuestion) -> None:
@@ -57,7 +57,7 @@ class TextReading:
         self._whole = None
 
     def snapshot(self, limit: int) -> Text:
-        """Return the question line and the newest steps, `limit` tokens in all."""
+        """Return the question line and the newest steps, at most `limit` tokens in all."""
         if self._fits(limit):
             if self._whole is None:
                 self._whole = Text(question=self._question, steps=tuple(self._steps))

@@ -1,6 +1,6 @@
-"""From text to an encoder's own tokens, cut from the left so that the question line stays.
+"""From text to an encoder's own tokens, cut from the left while keeping the question line.
 
-Needs the `tokenizers` library and nothing else, so that serving needs no more.
+It needs the `tokenizers` library only, which keeps serving light.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sentinel_sql.monitor.encoders.text import Text
 Ids = NDArray[np.int32]
 
 SEGMENTS_KEPT = 4096
-"""Segments whose tokens are remembered: a run's next prefix shares all but its newest."""
+"""Segments whose tokens are cached: the next prefix of a run shares all but its newest."""
 
 
 class Cutter:
@@ -31,21 +31,21 @@ class Cutter:
 
     Raises:
         InputError: the file can't be read as a tokenizer.
-        MissingExtraError: no `tokenizers` library.
+        MissingExtraError: the `tokenizers` library isn't installed.
     """
 
     def __init__(self, path: Path) -> None:
         library = tokenizers()
         try:
-            made: Any = library.Tokenizer.from_file(str(path))
+            tokenizer: Any = library.Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception
             raise InputError(
                 f"{path} isn't a tokenizer that can be read: {_line(error)}"
             ) from error
-        made.no_truncation()
-        made.no_padding()
-        # Where the specials stand is learned from one word in their midst.
-        probe = made.encode("a")
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        # The encoding of one word shows which special tokens stand before and after a text.
+        probe = tokenizer.encode("a")
         inner = [at for at, special in enumerate(probe.special_tokens_mask) if not special]
         first, last = (inner[0], inner[-1] + 1) if inner else (0, 0)
         self._before = np.array(probe.ids[:first], np.int32)
@@ -53,14 +53,14 @@ class Cutter:
 
         @lru_cache(maxsize=SEGMENTS_KEPT)
         def encode(segment: str) -> Ids:
-            return np.array(made.encode(segment, add_special_tokens=False).ids, np.int32)
+            return np.array(tokenizer.encode(segment, add_special_tokens=False).ids, np.int32)
 
         self._encode = encode
 
     def ids(self, text: Text, limit: int) -> Ids:
         """Return at most `limit` token ids: the question line and the newest of the steps.
 
-        Of a question line longer than half the room its first half is kept, as in `render`.
+        A question line longer than half the limit is cut to its start, as in `trajectory.render`.
         """
         room = limit - len(self._before) - len(self._after)
         question = self._encode(text.question)[: max(room // 2, 1)]
@@ -74,13 +74,7 @@ class Cutter:
         return np.concatenate([self._before, question, *reversed(kept), self._after])
 
 
-def batches_by_length(rows: Sequence[Ids], size: int) -> list[list[int]]:
-    """Return the rows' numbers in batches of like length, so that little is padded."""
-    order = np.argsort([len(row) for row in rows], kind="stable").tolist()
-    return [order[at : at + size] for at in range(0, len(order), size)]
-
-
-def padded(rows: Sequence[Ids], filler: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pad(rows: Sequence[Ids], filler: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return ids and attention mask, both (rows, longest), the rows padded on the right."""
     ids = np.full((len(rows), max(map(len, rows))), filler, np.int64)
     mask = np.zeros_like(ids)

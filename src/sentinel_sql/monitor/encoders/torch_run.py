@@ -1,4 +1,4 @@
-"""An encoder run by torch, on a GPU where there is one."""
+"""An encoder run by torch, on a GPU if there is one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from sentinel_sql.errors import InputError, SentinelError
 from sentinel_sql.monitor.encoders.extras import torch, transformers
 from sentinel_sql.monitor.encoders.source import offline
-from sentinel_sql.monitor.encoders.tokens import Ids, padded
+from sentinel_sql.monitor.encoders.tokens import Ids, pad
 from sentinel_sql.monitor.head import Floats
 
 
 class TorchNetwork:
     """Weights in torch.
 
-    On a CPU each text runs alone, unpadded, so that it gives equal bits whatever its neighbours;
-    on a GPU, texts of like length run together.
+    On a CPU each text runs alone, without padding, so that a batch doesn't change its bits. On a
+    GPU, texts of similar length run together.
 
     Args:
         folder: `config.json` and `model.safetensors`.
@@ -40,38 +40,38 @@ class TorchNetwork:
             else load_frozen(folder, whole=True)
         )
         self.model = loaded.eval().to(self._device)
-        self._filler = filler(self.model)
+        self._padding = padding_token(self.model)
 
     @property
     def at_once(self) -> int:
-        """How many rows are worth giving at a time."""
+        """The best batch size."""
         return 1 if self._device.type == "cpu" else 32
 
     def vectors(self, rows: Sequence[Ids]) -> Floats:
-        """Return one vector a row, shape (len(rows), width)."""
+        """Return one vector for each row, shape (len(rows), width)."""
         if not rows:
             return np.empty((0, 0))
         ids, mask = (
-            self._torch.from_numpy(array).to(self._device) for array in padded(rows, self._filler)
+            self._torch.from_numpy(array).to(self._device) for array in pad(rows, self._padding)
         )
         with self._torch.inference_mode():
             try:
-                told = self.model(input_ids=ids, attention_mask=mask)
+                outputs = self.model(input_ids=ids, attention_mask=mask)
             except self._torch.OutOfMemoryError as error:
                 raise SentinelError(
                     "the encoder ran out of memory while scoring: lower its scoring tokens"
                 ) from error
-            vectors = masked_mean(told.last_hidden_state, mask) if self._mean else told.logits
+            vectors = masked_mean(outputs.last_hidden_state, mask) if self._mean else outputs.logits
         return np.asarray(vectors.float().cpu().numpy(), np.float64)
 
 
 def load_classifier(
     folder: Path, *, tasks: int | None = None, attention: str | None = None, whole: bool = False
 ) -> Any:
-    """Load a sequence classifier in single precision; with `tasks`, one with as many logits.
+    """Load a sequence classifier in single precision; `tasks` sets the number of its logits.
 
-    `attention` names an implementation of the library's other than the fastest in torch. With
-    `whole` no weight may be lacking; else the library draws those at random.
+    `attention` names one of the library's implementations; None chooses the fastest in torch. With
+    `whole` a missing weight is an error; else the library draws missing weights at random.
 
     Raises:
         InputError: the folder can't be loaded, or lacks weights.
@@ -84,7 +84,7 @@ def load_classifier(
             "ignore_mismatched_sizes": True,  # another classifier's last layer is left out
         }
     kind = transformers().AutoModelForSequenceClassification
-    return _loaded(kind, folder, settings, whole=whole)
+    return _load(kind, folder, settings, whole=whole)
 
 
 def load_frozen(folder: Path, *, attention: str | None = None, whole: bool = False) -> Any:
@@ -94,22 +94,22 @@ def load_frozen(folder: Path, *, attention: str | None = None, whole: bool = Fal
         InputError: the folder can't be loaded, or lacks weights.
     """
     settings = {"attn_implementation": attention}
-    return _loaded(transformers().AutoModel, folder, settings, whole=whole)
+    return _load(transformers().AutoModel, folder, settings, whole=whole)
 
 
-def filler(model: Any) -> int:
-    """Return the padding token of a model, masked wherever it stands."""
-    told = model.config.pad_token_id
-    return 0 if told is None else int(told)
+def padding_token(model: Any) -> int:
+    """Return the id of a model's padding token; 0 if it has none. Padding is always masked."""
+    token = model.config.pad_token_id
+    return 0 if token is None else int(token)
 
 
 def masked_mean(hidden: Any, mask: Any) -> Any:
-    """Return the mean over the tokens that aren't padding, (rows, tokens, d) → (rows, d)."""
+    """Return the mean over all tokens but the padding, (rows, tokens, d) → (rows, d)."""
     weights = mask.unsqueeze(-1).to(hidden.dtype)
     return (hidden * weights).sum(1) / weights.sum(1)
 
 
-def _loaded(kind: Any, folder: Path, settings: dict[str, Any], *, whole: bool) -> Any:
+def _load(kind: Any, folder: Path, settings: dict[str, Any], *, whole: bool) -> Any:
     try:
         with offline():
             model, found = kind.from_pretrained(
@@ -122,7 +122,7 @@ def _loaded(kind: Any, folder: Path, settings: dict[str, Any], *, whole: bool) -
             )
     except SentinelError:
         raise
-    except Exception as error:  # each library below has kinds of its own
+    except Exception as error:  # each library below has exception classes of its own
         raise InputError(
             f"the encoder in {folder} can't be loaded: {' '.join(str(error).split())[:200]}"
         ) from error

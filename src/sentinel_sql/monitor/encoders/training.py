@@ -1,4 +1,4 @@
-"""Fine-tuning: one encoder with a logit a task, resumable, on whatever device there is."""
+"""Fine-tuning of one encoder with a logit for each task. It can be resumed, and uses a GPU."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentinel_sql.errors import CannotFitError, SentinelError
-from sentinel_sql.monitor.encoders.checkpoints import STATE, newest, trainer_class
-from sentinel_sql.monitor.encoders.extras import FITTING, imported, torch, transformers
+from sentinel_sql.monitor.encoders.checkpoints import STATE, newest_checkpoint, trainer_class
+from sentinel_sql.monitor.encoders.extras import FITTING, import_extra, torch, transformers
 from sentinel_sql.monitor.encoders.run import TOKENIZER, OnProgress
-from sentinel_sql.monitor.encoders.tokens import Ids, padded
-from sentinel_sql.monitor.encoders.torch_run import filler, load_classifier
+from sentinel_sql.monitor.encoders.tokens import Ids, pad
+from sentinel_sql.monitor.encoders.torch_run import load_classifier, padding_token
 from sentinel_sql.monitor.head import Bools, Floats, Ints
 
 STOPPING_SHARE = 0.1
-"""Share of the templates that early stopping looks at instead of training on them, ours."""
+"""Share of the templates held out to validate for early stopping (ours)."""
 
-LOOKS = 2
-"""Looks at the stopping slice an epoch, each with a checkpoint, ours."""
+VALIDATIONS = 2
+"""Validations in an epoch, each with a checkpoint (ours)."""
 
 WARMUP, DECAY = 0.1, 0.01
-"""Share of the steps in which the rate rises, and weight decay, as is usual for encoders."""
+"""Share of the steps with a rising learning rate, and weight decay: usual values for encoders."""
 
 FACTS = "facts.json"
 
@@ -41,10 +41,10 @@ class Recipe:
     """How an encoder is trained.
 
     Attributes:
-        epochs: at most; early stopping may end sooner.
-        batch: snapshots a step.
+        epochs: most epochs; early stopping may end training sooner.
+        batch: snapshots in a training step.
         learning_rate: the highest of the schedule.
-        patience: looks without a smaller loss until training stops.
+        patience: training stops after as many validations without a smaller loss.
         seed: of the new layer, dropout, the order of the snapshots and the stopping slice.
     """
 
@@ -57,11 +57,11 @@ class Recipe:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Examples:
-    """What an encoder is trained on: n snapshots, k tasks.
+    """The training data of an encoder: n snapshots, k tasks.
 
     Attributes:
         rows: n rows of token ids.
-        targets: shape (n, k): 1 and 0, NaN where a task isn't trained on a snapshot.
+        targets: shape (n, k): 1, 0, or NaN where a task isn't trained on a snapshot.
         groups: shape (n,), the template of each snapshot.
     """
 
@@ -73,34 +73,35 @@ class Examples:
 def train(
     source: Path, examples: Examples, recipe: Recipe, folder: Path, on_progress: OnProgress
 ) -> Mapping[str, Any]:
-    """Train an encoder, or go on where an earlier attempt in this folder was stopped.
+    """Train an encoder, or resume an interrupted training in this folder.
 
     Args:
         source: the folder of the encoder to start from.
-        examples: both classes of every task among them.
-        recipe: how.
-        folder: gets `model/` with configuration, weights and tokenizer; what is needed to go on
-            after a kill lies beside it until then.
-        on_progress: is told the steps.
+        examples: with both classes of every task.
+        recipe: the settings of training.
+        folder: gets `model/` with configuration, weights and tokenizer. Until training is done
+            it also holds the checkpoints to resume from.
+        on_progress: called with the training steps.
 
     Returns:
-        What was done: steps, epochs, the stopping slice and its loss; JSON-ready.
+        The facts of training: steps, epochs, the size of the stopping slice and its loss;
+        JSON-ready.
 
     Raises:
-        CannotFitError: the loss is no number any more.
+        CannotFitError: the weights became infinite or NaN.
         InputError: the encoder can't be loaded.
         SentinelError: out of memory.
     """
-    made = folder / "model"
-    if (made / FACTS).is_file():
-        told: Mapping[str, Any] = json.loads((made / FACTS).read_bytes())
-        return told
-    imported("accelerate", FITTING)
+    trained = folder / "model"
+    if (trained / FACTS).is_file():
+        stored: Mapping[str, Any] = json.loads((trained / FACTS).read_bytes())
+        return stored
+    import_extra("accelerate", FITTING)
     slice_ = stopping_slice(examples.targets, examples.groups, seed=recipe.seed)
-    with _seeded(recipe.seed):
+    with _seed_generators(recipe.seed):
         model = load_classifier(source, tasks=examples.targets.shape[1])
         trainer = _trainer(model, examples, slice_, recipe, folder / "checkpoints", on_progress)
-        last = newest(folder / "checkpoints")
+        last = newest_checkpoint(folder / "checkpoints")
         try:
             if last is not None and _had_stopped(last, recipe):
                 best = json.loads((last / STATE).read_bytes())["best_global_step"]
@@ -113,7 +114,7 @@ def train(
                 "the encoder ran out of memory in training: lower --batch or --training-tokens"
             ) from error
         if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
-            raise CannotFitError("training went astray: lower --learning-rate")
+            raise CannotFitError("training diverged: lower --learning-rate")
     facts = {
         "examples": len(examples.rows),
         "held_for_stopping": 0 if slice_ is None else int(slice_.sum()),
@@ -122,16 +123,16 @@ def train(
         "best_loss": trainer.state.best_metric,
         "precision": _precision(),
     }
-    _keep(model.cpu(), source, facts, made)
+    _save(model.cpu(), source, facts, trained)
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     return facts
 
 
 def stopping_slice(targets: Floats, groups: Ints, *, seed: int) -> Bools | None:
-    """Hold out whole templates for early stopping, shape (n,) True where held.
+    """Hold out whole templates for early stopping; return a mask of shape (n,), True if held out.
 
-    None where no split of 20 leaves both classes of every task on both sides: then training runs
-    all its epochs.
+    Of up to 20 random splits, the first with both classes of every task on both sides is used.
+    None if there is none: then training runs all its epochs.
     """
     if len(np.unique(groups)) < 2:
         return None
@@ -151,9 +152,9 @@ def stopping_slice(targets: Floats, groups: Ints, *, seed: int) -> Bools | None:
 
 
 def class_weights(targets: Floats) -> NDArray[np.float32]:
-    """Weigh every target so that both classes of a task count alike, shape (n, k).
+    """Return weights of all targets, shape (n, k), that balance the two classes of each task.
 
-    The weights of a task average to 1 over the snapshots that it is trained on; others weigh 0.
+    The weights of a task average to 1 over the snapshots that it is trained on; others get 0.
     """
     positive, negative = (targets == 1.0), (targets == 0.0)
     total = positive.sum(0) + negative.sum(0)
@@ -187,8 +188,8 @@ def _trainer(
         def __getitem__(self, at: int) -> int:
             return int(self.numbers[at])
 
-    def collated(numbers: list[int]) -> dict[str, Any]:
-        ids, mask = padded([examples.rows[number] for number in numbers], filler(model))
+    def collate(numbers: list[int]) -> dict[str, Any]:
+        ids, mask = pad([examples.rows[number] for number in numbers], padding_token(model))
         return {
             "input_ids": pytorch.from_numpy(ids),
             "attention_mask": pytorch.from_numpy(mask),
@@ -196,8 +197,8 @@ def _trainer(
             "weights": pytorch.from_numpy(weights[numbers]),
         }
 
-    class Bucketed(pytorch.utils.data.Sampler):  # type: ignore[misc, name-defined]
-        """Snapshots of like length next to each other, in an order of each epoch's own."""
+    class LengthSampler(pytorch.utils.data.Sampler):  # type: ignore[misc, name-defined]
+        """Snapshots in batches of similar length, in a new order for each epoch."""
 
         def __init__(self, lengths: list[int]) -> None:
             self.lengths, self.epoch = lengths, 0
@@ -209,32 +210,32 @@ def _trainer(
             return len(self.lengths)
 
         def __iter__(self) -> Iterator[int]:
-            # Its own generator: a resumed epoch meets the snapshots in the order it left.
-            drawn = np.random.default_rng([recipe.seed, self.epoch])
-            return iter(bucketed(self.lengths, recipe.batch, drawn))
+            # A generator of its own, so that a resumed epoch has the same order of snapshots.
+            generator = np.random.default_rng([recipe.seed, self.epoch])
+            return iter(batch_by_length(self.lengths, recipe.batch, generator))
 
     class Trainer(trainer_class()):  # type: ignore[misc]
         def _get_train_sampler(self, train_dataset: Any = None) -> Any:  # noqa: ARG002
-            return Bucketed(self.train_dataset.lengths)
+            return LengthSampler(self.train_dataset.lengths)
 
         def compute_loss(
             self, model: Any, inputs: Any, return_outputs: bool = False, **_: Any
         ) -> Any:
             weights, labels = inputs["weights"], inputs["labels"]
-            told = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+            outputs = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
             losses = pytorch.nn.functional.binary_cross_entropy_with_logits(
-                told.logits.float(), labels, weight=weights, reduction="none"
+                outputs.logits.float(), labels, weight=weights, reduction="none"
             )
-            # The mean over the batch; a target that a task isn't trained on weighs nothing.
+            # The mean over the batch, without the targets that a task isn't trained on.
             loss = losses.sum() / (weights > 0).sum().clamp(min=1)
-            return (loss, told) if return_outputs else loss
+            return (loss, outputs) if return_outputs else loss
 
-    class Told(library.TrainerCallback):  # type: ignore[misc, name-defined]
+    class Progress(library.TrainerCallback):  # type: ignore[misc, name-defined]
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
             on_progress(f"training on {len(examples.rows):,}", state.global_step, state.max_steps)
 
     fitted_on = np.flatnonzero(~held)
-    steps = max(1, math.ceil(math.ceil(len(fitted_on) / recipe.batch) / LOOKS))
+    steps = max(1, math.ceil(math.ceil(len(fitted_on) / recipe.batch) / VALIDATIONS))
     precision = _precision()
     watched = slice_ is not None
     arguments = library.TrainingArguments(
@@ -270,18 +271,20 @@ def _trainer(
     trainer = Trainer(
         model=model,
         args=arguments,
-        data_collator=collated,
+        data_collator=collate,
         train_dataset=Rows(fitted_on),
         eval_dataset=Rows(np.flatnonzero(held)) if watched else None,
-        callbacks=[*stopping, Told()],
+        callbacks=[*stopping, Progress()],
     )
-    trainer.remove_callback(library.PrinterCallback)  # stdout is the outcome's alone
+    trainer.remove_callback(library.PrinterCallback)  # stdout is for the command's result only
     return trainer
 
 
-def bucketed(lengths: Sequence[int], batch: int, drawn: np.random.Generator) -> list[int]:
-    """Return all numbers of the rows in a random order whose batches hold rows of like length."""
-    order = drawn.permutation(len(lengths))
+def batch_by_length(
+    lengths: Sequence[int], batch: int, generator: np.random.Generator
+) -> list[int]:
+    """Return all row numbers in a random order whose batches hold rows of similar length."""
+    order = generator.permutation(len(lengths))
     chunk = batch * 50
     sized = np.asarray(lengths)
     batches: list[NDArray[np.int64]] = []
@@ -289,14 +292,14 @@ def bucketed(lengths: Sequence[int], batch: int, drawn: np.random.Generator) -> 
         part = order[at : at + chunk]
         part = part[np.argsort(-sized[part], kind="stable")]
         batches += [part[start : start + batch] for start in range(0, len(part), batch)]
-    # The one batch that may be short comes last, so that all others stay whole.
+    # The last batch may be short. It stays last, so that the others keep their borders.
     whole = batches[:-1]
-    shuffled = [whole[number] for number in drawn.permutation(len(whole))]
+    shuffled = [whole[number] for number in generator.permutation(len(whole))]
     return [int(row) for batch_ in (*shuffled, batches[-1]) for row in batch_]
 
 
 def _precision() -> str:
-    """`bf16` or `fp16` where a GPU has it, else `fp32`."""
+    """Return `bf16` or `fp16` if a GPU has it, else `fp32`."""
     cuda = torch().cuda
     if not cuda.is_available():
         return "fp32"
@@ -304,27 +307,27 @@ def _precision() -> str:
 
 
 def _had_stopped(checkpoint: Path, recipe: Recipe) -> bool:
-    """Tell whether training had ended by early stopping when this checkpoint was written."""
+    """Return whether early stopping had ended training when this checkpoint was written."""
     state = json.loads((checkpoint / STATE).read_bytes())
     stopping = state.get("stateful_callbacks", {}).get("EarlyStoppingCallback", {})
-    counted = stopping.get("attributes", {}).get("early_stopping_patience_counter", 0)
-    return bool(state.get("best_global_step")) and int(counted) >= recipe.patience
+    counter = stopping.get("attributes", {}).get("early_stopping_patience_counter", 0)
+    return bool(state.get("best_global_step")) and int(counter) >= recipe.patience
 
 
-def _keep(model: Any, source: Path, facts: Mapping[str, Any], made: Path) -> None:
-    draft = made.with_name(".model.draft")
+def _save(model: Any, source: Path, facts: Mapping[str, Any], folder: Path) -> None:
+    draft = folder.with_name(".model.draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
     model.config.architectures = [type(model).__name__]
     model.save_pretrained(str(draft), max_shard_size="1000GB")
     shutil.copyfile(source / TOKENIZER, draft / TOKENIZER)
     (draft / FACTS).write_text(json.dumps(facts))
-    os.replace(draft, made)
+    os.replace(draft, folder)
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed the generators that layers and dropout draw from, and give them back as they were."""
+def _seed_generators(seed: int) -> Iterator[None]:
+    """Seed all random generators, and restore their states at the end."""
     before = random.getstate(), np.random.get_state()
     try:
         with torch().random.fork_rng():

@@ -1,1 +1,1 @@
-"""Families of named features that the `linear` head reads beside the n-grams, a file a family."""
+"""Families of named features that the `linear` head reads, one file for each family."""

@@ -1,7 +1,7 @@
-"""Alarms in all: how many features speak against the committed answer, each counted once.
+"""Alarms: how many features speak against the committed answer.
 
-Single disagreements are rare, so that a few hundred runs can't weigh each on its own. Their
-number is common, and its sign is known beforehand.
+Each single disagreement is too rare to get a weight from a few hundred runs. Their number is
+frequent enough, and the sign of its weight is known beforehand.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ ALARMING: Mapping[str, frozenset[str]] = MappingProxyType(
         "shape": frozenset({"void"}),
     }
 )
-"""By family, the features that speak against an answer (ours: by reason, not by fit)."""
+"""By family, the features that speak against an answer (ours: chosen by reasoning, not by data)."""
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {f"of_{family}": f"alarms among {family}" for family in ALARMING if family != "shape"}
     | {"in_all": "alarms of every family", "any": "1 if there is one"}
 )
-"""By name; a share counts as a share. Unseen where no answer is committed."""
+"""Meanings by name; a share counts as a share. Unknown unless an answer is committed."""
 
 
-def alarming(names: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """Return where the alarms stand among named features, and the family of each."""
+def find_alarms(names: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """Return (index, family) of each alarm among these names."""
     parts = [name.partition(".") for name in names]
     return tuple(
         (at, family)
@@ -90,8 +90,8 @@ def count_alarms(where: Sequence[tuple[int, str]], values: Sequence[float]) -> l
     """Return the features in the order of `FEATURES`, from the values of the other families.
 
     Args:
-        where: as `alarming` gave it for the names of the values.
-        values: a family that isn't among them counts nothing, nor does an unseen value.
+        where: what `find_alarms` returned for the names of the values.
+        values: an unknown value counts 0, and so does a family that isn't among them.
     """
     counts: dict[str, float] = {}
     for at, family in where:

@@ -1,7 +1,7 @@
-"""Which table a column of a query comes from, and what kind of thing it holds.
+"""The table of a column in a query, and the kind of values that the column holds.
 
-A column finds its table through the query's aliases, and its kind through the schema's types and
-its own name. Without a schema the name alone decides.
+The table follows from the query's aliases; the kind from the schema's types and the column's
+name. Without a schema the name alone decides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlglot import exp
 from sentinel_sql.monitor.features.references import Keys
 from sentinel_sql.schema import folded
 
-Returned = Literal["count", "truth", "time", "number", "identifier", "text", "unknown"]
+ColumnKind = Literal["count", "truth", "time", "number", "identifier", "text", "unknown"]
 
 _TIME_NAME = re.compile(r"time$|date$|^do[bd]$|_at$|_on$|^day$|^year$|^month$")
 _KEY_NAME = re.compile(r"(?:^|_)(?:id|code|key|no|uuid)$|[a-z]id$")
@@ -23,8 +23,8 @@ _TIME_TYPE = re.compile(r"TIME|DATE", re.IGNORECASE)
 _NUMBER_TYPE = re.compile(r"INT|REAL|DOUB|FLOA|NUM|DEC|MONEY", re.IGNORECASE)
 
 
-def kind_of_column(name: str, declared: str, *, key: bool = False) -> Returned:
-    """Tell what a column holds from its name, its declared type and whether it is a key."""
+def kind_of_column(name: str, declared: str, *, key: bool = False) -> ColumnKind:
+    """Return what a column holds, from its name, its declared type and whether it is a key."""
     if _TIME_TYPE.search(declared) or (_TIME_NAME.search(name) and not key):
         return "time"
     if key or _KEY_NAME.search(name):
@@ -33,11 +33,11 @@ def kind_of_column(name: str, declared: str, *, key: bool = False) -> Returned:
 
 
 class ColumnSources:
-    """The tables of one query by alias, and through them its columns.
+    """The tables of one query, and the tables and kinds of its columns.
 
     Attributes:
         tables: names in lower case, in the order of the query, with repeats.
-        aliases: from the name that the query uses to the table's own.
+        aliases: from the name that the query uses to the table's own name.
     """
 
     def __init__(self, tables: Iterable[exp.Table], keys: Keys | None) -> None:
@@ -50,7 +50,7 @@ class ColumnSources:
             self.aliases[folded(node.alias_or_name)] = name
 
     def table_of(self, column: exp.Column) -> str:
-        """Return the table that a column comes from, or an empty text where it isn't known."""
+        """Return the table that a column comes from, or an empty text if it is unknown."""
         owner = folded(column.table)
         if owner:
             return self.aliases.get(owner, "")
@@ -60,7 +60,7 @@ class ColumnSources:
         known = self._keys.schema.tables
         return next((table for table in self.tables if name in known.get(table, ())), "")
 
-    def kind_of(self, column: exp.Column) -> Returned:
+    def kind_of(self, column: exp.Column) -> ColumnKind:
         """Return what a column of the query holds."""
         name = folded(column.name)
         table = self.table_of(column)

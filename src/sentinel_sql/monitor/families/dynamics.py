@@ -1,4 +1,4 @@
-"""Trajectory dynamics: where the run stands, and how sure the model was, step against step."""
+"""Trajectory dynamics: the position in the run, and the change of telemetry from step to step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.features.telemetry import FLOOR
 
 _MEASURES = ("lp_mean", "lp_min", "ent_mean", "ent_max")
@@ -30,13 +30,13 @@ FEATURES: Mapping[str, str] = MappingProxyType(
     }
     | {f"trend_{name}": f"slope of {name} over the steps" for name in ("lp_mean", "ent_mean")}
 )
-"""By name; unseen where no step, or no telemetry, is there yet."""
+"""Meanings by name; unknown before the first step, or without telemetry."""
 
 
 class DynamicsState:
-    """Position, and running sums of the telemetry; nothing grows with the run."""
+    """Position, and running sums of the telemetry; its size doesn't grow with the run."""
 
-    def __init__(self, asked: Asked) -> None:  # noqa: ARG002
+    def __init__(self, asked: QuestionView) -> None:  # noqa: ARG002
         self._steps = 0
         self._committed = 0.0
         self._abstained = 0.0
@@ -45,8 +45,8 @@ class DynamicsState:
         self._extremes = [UNSEEN] * 4
         self._series = (_Series(), _Series())
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step."""
         step = seen.step
         self._steps += 1
         self._committed = float(seen.committed == "answer")
@@ -57,7 +57,7 @@ class DynamicsState:
             math.log1p(len(step.sql or "")),
             UNSEEN if tokens is None else math.log1p(tokens),
         ]
-        self._newest = _measured(seen)
+        self._newest = _telemetry_of(seen)
         for at, value in enumerate(self._newest):
             if not math.isnan(value):
                 choose = min if at < 2 else max
@@ -82,7 +82,7 @@ class DynamicsState:
 
 
 class _Series:
-    """Mean and least-squares slope of a series, in running sums."""
+    """Mean and least-squares slope of a series, from running sums."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -107,7 +107,7 @@ class _Series:
         return (self._moment - middle * self._sum) / (n * (n * n - 1) / 12)
 
 
-def _measured(seen: Seen) -> list[float]:
+def _telemetry_of(seen: StepView) -> list[float]:
     telemetry = seen.step.telemetry
     if telemetry is None or not telemetry.possible:
         return [UNSEEN] * 4

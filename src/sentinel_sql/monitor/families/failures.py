@@ -1,4 +1,4 @@
-"""Failures on the way: classes of error, queries sent again, references that the schema lacks."""
+"""Failures so far: classes of errors, repeated queries, references that the schema lacks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 
 _CLASSES: Mapping[str, re.Pattern[str]] = {
     "column": re.compile(r"column|field|attribute", re.IGNORECASE),
@@ -33,14 +33,14 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "unreadable": "the newest query can't be parsed",
     }
 )
-"""By name; counts as log(1 + n). Unseen where no step, or no schema, is there."""
+"""Meanings by name; counts as log(1 + n). Unknown before the first step, or without a schema."""
 
 
 class FailureState:
     """Counts of what went wrong so far."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._known = asked.around.keys is not None
+    def __init__(self, asked: QuestionView) -> None:
+        self._known = asked.surroundings.keys is not None
         self._steps = self._errors = self._refused = self._empty = self._ran = self._rows = 0
         self._classes = dict.fromkeys(_CLASSES, 0)
         self._sent: set[str] = set()
@@ -48,11 +48,10 @@ class FailureState:
         self._newest = [UNSEEN] * 7
         self._kind: str | None = None
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step."""
         before, observation = self._kind, seen.step.observation
-        # Counts of what came back are of the steps before the newest: the newest one's result
-        # is told by its shape.
+        # The counts of results leave out the newest step: the family `shape` describes its result.
         self._empty += before == "empty"
         self._rows += before == "rows"
         self._ran += before in ("rows", "empty", "error")
@@ -72,14 +71,14 @@ class FailureState:
         if folded:
             self._sent.add(folded)
         analysis = seen.analysis
-        counted = self._known and analysis is not None
+        resolved = self._known and analysis is not None
         self._newest = [
             float(again),
             float(before == "error"),
             float(before == "empty"),
             float(before == "rows"),
-            float(min(5, analysis.references.failed)) if counted and analysis else UNSEEN,
-            float(min(5, analysis.references.bad_joins)) if counted and analysis else UNSEEN,
+            float(min(5, analysis.references.failed)) if resolved and analysis else UNSEEN,
+            float(min(5, analysis.references.bad_joins)) if resolved and analysis else UNSEEN,
             float(seen.query is None) if folded else UNSEEN,
         ]
 

@@ -1,7 +1,7 @@
 """Intent alignment: whether the committed query returns the kind of thing that was asked for.
 
 Kinds and statistics are read from the question's words and from the query's syntax tree. Each
-disagreement is a feature of its own, because the model that reads them is linear.
+disagreement is a separate feature, because the model that reads them is linear.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.column_kinds import Returned
+from sentinel_sql.monitor.families.column_kinds import ColumnKind
 from sentinel_sql.monitor.families.query_facts import QueryFacts
 from sentinel_sql.monitor.families.result_facts import ResultFacts, kind_of_cell
-from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.families.wording import Kind, Wording
 
-_FITTING: Mapping[Kind, frozenset[Returned]] = {
+_FITTING: Mapping[Kind, frozenset[ColumnKind]] = {
     "time": frozenset({"time"}),
     "count": frozenset({"count", "number"}),
     "ratio": frozenset({"number"}),
@@ -34,7 +34,7 @@ _CELLS: Mapping[Kind, frozenset[str]] = {
     "name": frozenset({"text", "number"}),
 }
 _ASKED: tuple[Kind, ...] = ("time", "count", "amount", "truth", "name")
-_RETURNED: tuple[Returned, ...] = ("count", "truth", "time", "number", "identifier", "text")
+_RETURNED: tuple[ColumnKind, ...] = ("count", "truth", "time", "number", "identifier", "text")
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {f"asks_{kind}": f"the question asks for a {kind}" for kind in _ASKED}
@@ -63,30 +63,30 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "limit_unasked": "LIMIT stands in a query of which no first, last or ranking was asked",
     }
 )
-"""By name, what 1 means; 0 otherwise, and unseen where no answer is committed."""
+"""By name, the meaning of 1; else the feature is 0. Unknown unless an answer is committed."""
 
 
 class IntentState:
     """What the question asks for, and whether the committed query gives it."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: QuestionView) -> None:
         self._wording = asked.wording
         kind = asked.wording.kind
         self._asked = [float(kind == each) for each in _ASKED]
-        self._aligned = [UNSEEN] * (len(FEATURES) - len(_ASKED))
+        self._alignment = [UNSEEN] * (len(FEATURES) - len(_ASKED))
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step."""
         if seen.committed == "answer" and seen.query is not None:
-            self._aligned = _aligned(self._wording, seen.query, seen.result)
+            self._alignment = _compare(self._wording, seen.query, seen.result)
 
     def values(self) -> list[float]:
         """Return the features in the order of `FEATURES`."""
-        return self._asked + self._aligned
+        return self._asked + self._alignment
 
 
-def _aligned(asked: Wording, query: QueryFacts, result: ResultFacts | None) -> list[float]:
-    returned: Returned = query.returned[0] if query.returned else "unknown"
+def _compare(asked: Wording, query: QueryFacts, result: ResultFacts | None) -> list[float]:
+    returned: ColumnKind = query.returned[0] if query.returned else "unknown"
     fits = returned == "unknown" or returned in _FITTING[asked.kind]
     cell = result.first if result is not None else None
     shown = kind_of_cell(cell) if cell is not None else None
@@ -99,7 +99,7 @@ def _aligned(asked: Wording, query: QueryFacts, result: ResultFacts | None) -> l
     takes_first = query.descending is False or (
         query.descending is None and "min" in query.aggregates
     )
-    told: list[bool | float] = [
+    features: list[bool | float] = [
         *(returned == each for each in _RETURNED),
         not fits,
         shown not in (None, "null") and shown not in _CELLS[asked.kind],
@@ -124,4 +124,4 @@ def _aligned(asked: Wording, query: QueryFacts, result: ResultFacts | None) -> l
         asked.top is not None and query.limit != asked.top,
         query.limit is not None and not names_end and asked.top is None,
     ]
-    return [float(value) for value in told]
+    return [float(value) for value in features]

@@ -1,4 +1,4 @@
-"""Probes: how the newest query's result came about, where the run's steps carry probes."""
+"""Probes: how the newest query got its result, for runs whose steps have probes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.trajectory.record import Probes
 
 FEATURES: Mapping[str, str] = MappingProxyType(
@@ -25,17 +25,17 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "nearest": "likeness of the stored value nearest to a missed text, the least of them",
     }
 )
-"""By name. Unseen where the newest query was not probed, or its probes don't tell."""
+"""Meanings by name. Unknown if the newest query wasn't probed, or its probes lack the figure."""
 
 
 class ProbeState:
     """The newest query's probes."""
 
-    def __init__(self, asked: Asked) -> None:  # noqa: ARG002
+    def __init__(self, asked: QuestionView) -> None:  # noqa: ARG002
         self._values = [UNSEEN] * len(FEATURES)
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step; what an earlier query was probed for says nothing of it."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step; the probes of earlier queries are dropped."""
         probes = seen.step.observation.probes
         self._values = [UNSEEN] * len(FEATURES) if probes is None else _read(probes)
 

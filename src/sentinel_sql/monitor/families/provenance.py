@@ -1,11 +1,11 @@
-"""Literal provenance: where each value of the committed query comes from."""
+"""Literal provenance: where each literal of the committed query comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.features.literals import Evidence
 
 FEATURES: Mapping[str, str] = MappingProxyType(
@@ -22,23 +22,23 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "patterns": "1 if it looks for a pattern",
     }
 )
-"""By name; unseen where no answer is committed."""
+"""Meanings by name; unknown unless an answer is committed."""
 
 
 class ProvenanceState:
-    """What the question and earlier results have said, kept apart."""
+    """The evidence of the question, and, separately, that of earlier results."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: QuestionView) -> None:
         self._asked = Evidence()
         self._asked.add(asked.question.text)
         self._shown = Evidence()
         self._values = [UNSEEN] * len(FEATURES)
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step."""
         if seen.committed == "answer" and seen.analysis is not None:
-            self._values = self._judged(seen)
-        # A value isn't backed by its own query's result.
+            self._values = self._trace(seen)
+        # Added last, so that a literal isn't grounded by the result of its own query.
         if seen.step.observation.kind == "rows" and seen.step.observation.text:
             self._shown.add(seen.step.observation.text)
 
@@ -46,7 +46,7 @@ class ProvenanceState:
         """Return the features in the order of `FEATURES`."""
         return list(self._values)
 
-    def _judged(self, seen: Seen) -> list[float]:
+    def _trace(self, seen: StepView) -> list[float]:
         literals = seen.analysis.literals if seen.analysis is not None else ()
         texts, numbers, dates = [], [], []
         for literal in literals:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sentinel_sql.monitor.families.column_kinds import ColumnSources, Returned
+from sentinel_sql.monitor.families.column_kinds import ColumnKind, ColumnSources
 from sentinel_sql.monitor.features.query_parser import parse_query
 from sentinel_sql.monitor.features.references import Keys
 
@@ -27,18 +27,17 @@ class Filter:
     """One comparison of a column with literals.
 
     Attributes:
-        table: the column's table, or an empty text where it isn't known.
-        column: its name.
-        kind: of the column.
-        operator: `=`, `<>`, `<`, `>`, `like`, `in`, `between` or `is`; `<` and `>` also stand
-            for the bound that includes its end.
+        table: the column's table, or an empty text if it is unknown.
+        column: the column's name.
+        kind: the column's kind.
+        operator: `=`, `<>`, `<`, `>`, `like`, `in` or `between`; `<=` counts as `<`, `>=` as `>`.
         values: the literals in lower case.
         numeric: the literals were written as numbers.
     """
 
     table: str
     column: str
-    kind: Returned
+    kind: ColumnKind
     operator: str
     values: tuple[str, ...]
     numeric: bool
@@ -49,32 +48,31 @@ class QueryFacts:
     """What one query does.
 
     Attributes:
-        returned: kind of each column of the outermost SELECT; empty for `*`.
+        returned: kind of each column of the outermost SELECT, without `*`.
         columns: names of columns that the outermost SELECT returns or aggregates.
         aggregates: names of the aggregates in the outermost SELECT.
-        counted: columns inside its COUNT; empty for `COUNT(*)`.
+        counted: columns inside a COUNT of the outermost SELECT; empty for `COUNT(*)`.
         distinct: DISTINCT in the outermost SELECT, or in its COUNT.
-        bare_beside_aggregate: a column stands beside an aggregate, and nothing groups by it.
+        bare_beside_aggregate: a column stands beside an aggregate without GROUP BY.
         tables: the tables, in order, with repeats.
-        idle_tables: joined tables of which nothing but the join is used.
+        idle_tables: how many joined tables are used in nothing but the join.
         filters: every comparison of a column with literals.
-        orders: how many ORDER BY with LIMIT, MIN and MAX there are in all.
-        descending: the outermost ORDER BY runs from high to low; None without one.
+        orders: the number of MIN, of MAX and of ORDER BY with LIMIT.
+        descending: the outermost ORDER BY is descending; None without ORDER BY.
         limit: the outermost LIMIT, or None.
         grouped: GROUP BY anywhere.
         subqueries: nested SELECTs.
         mixed_or: an OR beside an AND without brackets.
         divides, subtracts: arithmetic in the outermost SELECT.
-        subtracts_times: two columns of time are subtracted as they are.
-        null_tests: how many IS NULL there are.
-        contradicts: a column must be NULL and something else at once.
-        now: the query asks for the current time.
+        subtracts_times: two columns of time are subtracted without a conversion.
+        contradicts: a column is compared both with NULL and with a literal.
+        now: the query uses the current time.
         numbers: every number in the literals.
         years: every year in the literals.
         words: text of identifiers and literals, in lower case.
     """
 
-    returned: tuple[Returned, ...]
+    returned: tuple[ColumnKind, ...]
     columns: tuple[str, ...]
     aggregates: frozenset[str]
     counted: tuple[str, ...]
@@ -92,7 +90,6 @@ class QueryFacts:
     divides: bool
     subtracts: bool
     subtracts_times: bool
-    null_tests: int
     contradicts: bool
     now: bool
     numbers: frozenset[float]
@@ -102,7 +99,7 @@ class QueryFacts:
 
 @lru_cache(maxsize=64)
 def query_facts(sql: str, keys: Keys | None) -> QueryFacts | None:
-    """Read what a query does; None if it isn't a readable query."""
+    """Return what a query does; None if it can't be parsed as a query."""
     query = parse_query(sql)
     if query is None:
         return None
@@ -127,14 +124,14 @@ class _Reader:
         literals = [str(node.this).lower() for node in self._all(exp.Literal)]
         filters = tuple(self._filters())
         shown = outer.expressions if outer else []
-        inside = [node for item in shown for node in _own(item)]
+        inside = [node for item in shown for node in _own_nodes(item)]
         aggregates = [node for node in inside if isinstance(node, _AGGREGATES)]
         limit = outer.args.get("limit") if outer else None
         order = outer.args.get("order") if outer else None
         nulls = [node for node in self._all(exp.Is) if isinstance(node.expression, exp.Null)]
         identifiers = {node.name.lower() for node in self._all(exp.Identifier)}
         return QueryFacts(
-            returned=tuple(self._returned(item) for item in shown if not item.is_star),
+            returned=tuple(self._kind_of(item) for item in shown if not item.is_star),
             columns=tuple(
                 dict.fromkeys(node.name.lower() for node in inside if isinstance(node, exp.Column))
             ),
@@ -168,7 +165,7 @@ class _Reader:
             descending=bool(order.expressions[0].args.get("desc"))
             if order is not None and order.expressions
             else None,
-            limit=_whole(limit.expression) if isinstance(limit, exp.Limit) else None,
+            limit=_whole_number(limit.expression) if isinstance(limit, exp.Limit) else None,
             grouped=bool(self._all(exp.Group)),
             subqueries=len(self._all(exp.Select)) - 1,
             mixed_or=any(
@@ -185,7 +182,6 @@ class _Reader:
                 )
                 for node in self._all(exp.Sub)
             ),
-            null_tests=len(nulls),
             contradicts=self._contradicts(nulls, filters),
             now="now" in literals
             or bool(self._all(exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime)),
@@ -202,8 +198,8 @@ class _Reader:
         """Return the nodes of exactly these kinds."""
         return [node for kind in kinds for node in self._nodes.get(kind, ())]
 
-    def _returned(self, node: exp.Expr) -> Returned:
-        """Tell the kind of one expression."""
+    def _kind_of(self, node: exp.Expr) -> ColumnKind:
+        """Return the kind of one expression."""
         node = node.unalias().unnest()
         if isinstance(node, exp.Count):
             return "count"
@@ -214,16 +210,14 @@ class _Reader:
         if isinstance(node, exp.Literal):
             return "text" if node.is_string else "truth"
         if isinstance(node, exp.Case):
-            kinds = {self._returned(branch.args["true"]) for branch in node.args.get("ifs", ())}
+            kinds = {self._kind_of(branch.args["true"]) for branch in node.args.get("ifs", ())}
             return kinds.pop() if len(kinds) == 1 else "unknown"
         if isinstance(node, exp.Min | exp.Max | exp.Coalesce | exp.Distinct):
             inner = node.this if node.this is not None else next(iter(node.expressions), None)
-            return "unknown" if inner is None else self._returned(inner)
+            return "unknown" if inner is None else self._kind_of(inner)
         if isinstance(node, exp.Subquery | exp.Select):
             outer = _outermost(node)
-            return (
-                self._returned(outer.expressions[0]) if outer and outer.expressions else "unknown"
-            )
+            return self._kind_of(outer.expressions[0]) if outer and outer.expressions else "unknown"
         if isinstance(node, exp.TimeToStr | exp.CurrentTimestamp | exp.CurrentDate) or (
             isinstance(node, exp.Anonymous) and node.name.lower() in _TIME_FUNCTIONS
         ):
@@ -317,12 +311,12 @@ def _outermost(query: exp.Expr) -> exp.Select | None:
     return query if isinstance(query, exp.Select) else None
 
 
-def _own(item: exp.Expr) -> Iterator[exp.Expr]:
+def _own_nodes(item: exp.Expr) -> Iterator[exp.Expr]:
     yield from item.walk(prune=lambda node: isinstance(node, exp.Query))
 
 
 def _only_column(node: exp.Expr) -> exp.Column | None:
-    """Return the one column that an expression is made of, through functions, or None."""
+    """Return the column of an expression that contains exactly one, else None."""
     if isinstance(node, exp.Column):
         return node
     if isinstance(node, exp.Query | exp.Subquery):
@@ -331,7 +325,7 @@ def _only_column(node: exp.Expr) -> exp.Column | None:
     return columns[0] if len(columns) == 1 else None
 
 
-def _whole(node: exp.Expr | None) -> int | None:
+def _whole_number(node: exp.Expr | None) -> int | None:
     if isinstance(node, exp.Literal) and str(node.this).isdigit():
         return min(int(node.this), 10**9)
     return None

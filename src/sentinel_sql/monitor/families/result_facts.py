@@ -1,4 +1,4 @@
-"""What a result looks like, read from its one-line summary as the agent was shown it."""
+"""The shape and sample of a result, read from the one-line summary that the agent saw."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class ResultFacts:
     """Shape and sample of one result.
 
     Attributes:
-        rows, columns: how many, 0 where nothing came back.
-        truncated: there were more rows.
-        cells: the sample's cells, row by row, at most three rows; empty where the summary isn't
-            of this project's form.
+        rows, columns: their numbers; 0 if the result is empty.
+        truncated: the result had more rows.
+        cells: the sample's cells, row by row, at most three rows; empty if the summary isn't of
+            this project's form.
     """
 
     rows: int
@@ -42,7 +42,7 @@ class ResultFacts:
 
 
 def read_result(seen: Observation) -> ResultFacts | None:
-    """Read an observation; None where no result was returned, empty ones included in results."""
+    """Read an observation; None if there was no result. An empty result is a result."""
     if seen.kind == "empty":
         return ResultFacts(rows=0, columns=seen.columns or 0, truncated=False, cells=())
     if seen.kind != "rows":
@@ -63,7 +63,7 @@ def read_result(seen: Observation) -> ResultFacts | None:
 
 
 def kind_of_cell(cell: str) -> CellKind:
-    """Tell what a cell holds; `None` stands for NULL, as the summary prints it."""
+    """Return what a cell holds; the summary prints NULL as `None`."""
     if cell in ("None", "NULL", ""):
         return "null"
     if _NUMBER.fullmatch(cell):

@@ -1,4 +1,4 @@
-"""Result shape: how much came back for the committed query, and whether that much was asked for."""
+"""Result shape: the size of the committed query's result, and whether it fits the question."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sentinel_sql.monitor.families.result_facts import ResultFacts, kind_of_cell
-from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.families.wording import Wording
 
 FEATURES: Mapping[str, str] = MappingProxyType(
@@ -31,28 +31,28 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "truncated": "there were more rows than were read",
     }
 )
-"""By name; unseen where no answer is committed."""
+"""Meanings by name; unknown unless an answer is committed."""
 
 
 class ShapeState:
-    """Shape of the committed answer."""
+    """The shape of the committed answer."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: QuestionView) -> None:
         self._wording = asked.wording
         self._said = asked.question.text.lower()
         self._values = [UNSEEN] * len(FEATURES)
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step."""
         if seen.committed == "answer" and seen.result is not None:
-            self._values = _shaped(self._wording, self._said, seen.result)
+            self._values = _read_shape(self._wording, self._said, seen.result)
 
     def values(self) -> list[float]:
         """Return the features in the order of `FEATURES`."""
         return list(self._values)
 
 
-def _shaped(asked: Wording, said: str, result: ResultFacts) -> list[float]:
+def _read_shape(asked: Wording, said: str, result: ResultFacts) -> list[float]:
     alone = result.rows == 1 and result.columns <= 1
     cell = result.first if result.first is not None else ""
     kind = kind_of_cell(cell)
@@ -61,7 +61,7 @@ def _shaped(asked: Wording, said: str, result: ResultFacts) -> list[float]:
     cells = [each for row in result.cells for each in row]
     single = asked.kind in ("count", "amount", "ratio") or asked.firsts + asked.lasts > 0
     several = asked.ranked or asked.listed or asked.grouped
-    told: list[bool | float] = [
+    features: list[bool | float] = [
         result.rows == 0,
         null,
         zero,
@@ -80,4 +80,4 @@ def _shaped(asked: Wording, said: str, result: ResultFacts) -> list[float]:
         kind == "number" and len(cell.partition(".")[2]) > 4,
         result.truncated,
     ]
-    return [float(value) for value in told]
+    return [float(value) for value in features]

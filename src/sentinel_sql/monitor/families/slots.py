@@ -1,7 +1,7 @@
-"""Slots: whether what the question names has its counterpart in the query, and the reverse.
+"""Slots: whether what the question names is in the query, and the reverse.
 
 A slot is an id, a number, a span of time, a bound, a word that names a table or column, or any
-other word that carries meaning.
+other content word.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sentinel_sql.monitor.families.query_facts import QueryFacts
-from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.families.wording import Wording
 from sentinel_sql.monitor.features.references import Keys
 
@@ -41,7 +41,7 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "filters_short": "fewer filters than slots: how many are lacking, at most 4",
     }
 )
-"""By name; unseen where no answer is committed."""
+"""Meanings by name; unknown unless an answer is committed."""
 
 _PERSONS = frozenset(["people", "person", "persons", "individuals"])
 _PERSON_TABLES = ("patients", "persons", "people", "customers", "users", "employees", "members")
@@ -50,22 +50,22 @@ _PERSON_TABLES = ("patients", "persons", "people", "customers", "users", "employ
 class SlotState:
     """Whether the committed query fills the question's slots."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: QuestionView) -> None:
         self._asked = asked
         self._values = [UNSEEN] * len(FEATURES)
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step."""
         if seen.committed == "answer" and seen.query is not None:
-            self._values = _filled(self._asked, seen.query)
+            self._values = _compare_slots(self._asked, seen.query)
 
     def values(self) -> list[float]:
         """Return the features in the order of `FEATURES`."""
         return list(self._values)
 
 
-def _filled(asked: Asked, query: QueryFacts) -> list[float]:
-    wording, keys, clock = asked.wording, asked.around.keys, asked.around.clock
+def _compare_slots(asked: QuestionView, query: QueryFacts) -> list[float]:
+    wording, keys, clock = asked.wording, asked.surroundings.keys, asked.surroundings.clock
     said = " ".join(asked.question.text.lower().split())
     numbers = [value for value in wording.numbers if value not in (0.0, 1.0)]
     absent = [value for value in numbers if value not in query.numbers]
@@ -87,7 +87,7 @@ def _filled(asked: Asked, query: QueryFacts) -> list[float]:
     slots = len(wording.ids) + spanned + wording.compared
     counts_rows = "count" in query.aggregates and not query.distinct
     thing = _table_named(wording.counted, keys)
-    told: list[bool | float] = [
+    features: list[bool | float] = [
         len(absent) / len(numbers) if numbers else 0.0,
         bool(absent),
         sum(value not in query.numbers for value in ids) / len(ids) if ids else 0.0,
@@ -120,11 +120,11 @@ def _filled(asked: Asked, query: QueryFacts) -> list[float]:
         float(min(8, len(query.filters))),
         float(min(4, max(0, slots - len(query.filters)))),
     ]
-    return [float(value) for value in told]
+    return [float(value) for value in features]
 
 
 def _has(words: str, word: str) -> bool:
-    """Tell if a word, or its stem, stands in the query."""
+    """Return whether a word, or its stem, is in the query."""
     return (word if len(word) < 6 else word[: max(5, len(word) - 3)]) in words
 
 

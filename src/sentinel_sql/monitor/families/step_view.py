@@ -1,4 +1,4 @@
-"""One step as every family reads it: the step, what it commits to, its query and its result."""
+"""The question and one step in the form that every family reads."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from sentinel_sql.trajectory.record import AskedQuestion, Step
 from sentinel_sql.trajectory.render import Commitment
 
 UNSEEN = float("nan")
-"""A feature that this prefix doesn't show. It counts neither way."""
+"""The value of an unknown feature. It doesn't move a score."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class QuestionView:
     """The question, its wording, and what is known of the database."""
 
     question: AskedQuestion
     wording: Wording
-    around: Surroundings
+    surroundings: Surroundings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
-    """A step with what was read from it.
+class StepView:
+    """A step, and what was read from it.
 
     Attributes:
         step: the step.
-        committed: what it commits to, if anything.
-        query: what its query does; None without a readable one.
-        analysis: the references and literals of its query; None without one.
-        result: what its result looks like; None where nothing came back.
+        committed: whether it commits to an answer or abstains; None if neither.
+        query: what its query does; None without a readable query.
+        analysis: the references and literals of its query; None without a query.
+        result: the shape and sample of its result; None without a result.
     """
 
     step: Step

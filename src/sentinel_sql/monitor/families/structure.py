@@ -1,4 +1,4 @@
-"""Structure of the committed query: how much it joins and nests, and patterns that often err."""
+"""Structure of the committed query: joins, nesting, and patterns that are often wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sentinel_sql.monitor.families.query_facts import QueryFacts
-from sentinel_sql.monitor.families.step_view import UNSEEN, Asked, Seen
+from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {
@@ -26,27 +26,27 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "grouped": "GROUP BY",
     }
 )
-"""By name; unseen where no answer is committed."""
+"""Meanings by name; unknown unless an answer is committed."""
 
 
 class StructureState:
-    """Structure of the committed query."""
+    """The structure of the committed query."""
 
-    def __init__(self, asked: Asked) -> None:  # noqa: ARG002
+    def __init__(self, asked: QuestionView) -> None:  # noqa: ARG002
         self._values = [UNSEEN] * len(FEATURES)
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step."""
         if seen.committed == "answer" and seen.query is not None:
-            self._values = _built(seen.query)
+            self._values = _read_structure(seen.query)
 
     def values(self) -> list[float]:
         """Return the features in the order of `FEATURES`."""
         return list(self._values)
 
 
-def _built(query: QueryFacts) -> list[float]:
-    told: list[bool | float] = [
+def _read_structure(query: QueryFacts) -> list[float]:
+    features: list[bool | float] = [
         float(min(6, len(query.tables))),
         float(min(3, query.idle_tables)),
         float(min(4, query.subqueries)),
@@ -65,4 +65,4 @@ def _built(query: QueryFacts) -> list[float]:
         query.distinct,
         query.grouped,
     ]
-    return [float(value) for value in told]
+    return [float(value) for value in features]

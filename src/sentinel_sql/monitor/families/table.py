@@ -1,4 +1,4 @@
-"""The families of dense features in order, and the state that reads them all from a run."""
+"""The table of all families of dense features, and the state that reads them from a run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sentinel_sql.monitor.families import (
     dynamics,
     failures,
     intent,
+    probes,
     provenance,
     shape,
     slots,
     structure,
 )
-from sentinel_sql.monitor.families import probes as probed
 from sentinel_sql.monitor.families.query_facts import query_facts
 from sentinel_sql.monitor.families.result_facts import read_result
-from sentinel_sql.monitor.families.step_view import Asked, Seen
+from sentinel_sql.monitor.families.step_view import QuestionView, StepView
 from sentinel_sql.monitor.families.wording import read_wording
 from sentinel_sql.monitor.features.grounding import analyse_sql
 from sentinel_sql.monitor.head import Floats
@@ -33,27 +33,32 @@ from sentinel_sql.trajectory.render import Commitment
 
 
 class FamilyState(Protocol):
-    """One family on one run. Observing a step costs that step only."""
+    """One family on one run. Observing a step costs time for that step only."""
 
-    def observe(self, seen: Seen) -> None:
-        """Take in one more step."""
+    def observe(self, seen: StepView) -> None:
+        """Read one more step."""
         ...
 
     def values(self) -> list[float]:
-        """Return the family's features in order; NaN where the prefix doesn't show one."""
+        """Return the family's features in order; NaN where unknown."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
-    """A family: its features with their meanings in order, and how to start reading a run."""
+    """A family of features.
+
+    Attributes:
+        features: meanings by name, in the order of the values.
+        start: makes the state for a run.
+    """
 
     features: Mapping[str, str]
-    start: Callable[[Asked], FamilyState]
+    start: Callable[[QuestionView], FamilyState]
 
 
 PROBES = "probes"
-"""The family that runs show only where they carry probes of the database."""
+"""The family that needs runs with probes of the database."""
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
@@ -64,54 +69,58 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "intent": Family(features=intent.FEATURES, start=intent.IntentState),
         "slots": Family(features=slots.FEATURES, start=slots.SlotState),
         "structure": Family(features=structure.FEATURES, start=structure.StructureState),
-        PROBES: Family(features=probed.FEATURES, start=probed.ProbeState),
+        PROBES: Family(features=probes.FEATURES, start=probes.ProbeState),
     }
 )
 """The families that read a run, in the order of the dense vector."""
 
 ALARMS = "alarms"
-"""The family that counts what the others say against an answer."""
+"""The family that counts the features of the others that speak against an answer."""
 
 
 def names_of(families: Sequence[str]) -> tuple[str, ...]:
-    """Return every feature of these families as `family.feature`, in the order of a vector."""
+    """Return the features of these families as `family.feature`, in the order of a vector."""
     tables = {name: family.features for name, family in FAMILIES.items()}
     tables[ALARMS] = alarms.FEATURES
     return tuple(f"{name}.{feature}" for name in families for feature in tables[name])
 
 
-EVERY: tuple[str, ...] = (*FAMILIES, ALARMS)
-"""Every family, in order; `alarms`, where chosen, stands last."""
+ALL_FAMILIES: tuple[str, ...] = (*FAMILIES, ALARMS)
+"""All families in order; `alarms` is always the last."""
 
-EARNED: tuple[str, ...] = tuple(name for name in EVERY if name not in ("dynamics", "failures"))
-"""The families that the `linear` head reads: those that the feature screen doesn't speak against.
+DEFAULT_FAMILIES: tuple[str, ...] = tuple(
+    name for name in ALL_FAMILIES if name not in ("dynamics", "failures")
+)
+"""The families that the `linear` head reads by default.
 
-Trajectory dynamics and failures on the way cost more than they brought on the runs that we have
-(docs/explanation/the-linear-head.md); they can be chosen, and the screen shows them.
+In the feature screen, `dynamics` and `failures` made the head worse on the runs that we have
+(docs/explanation/the-linear-head.md). They can still be chosen, and the screen shows them.
 """
 
 
 class DenseState:
-    """The dense features of a growing prefix, of the families chosen."""
+    """The dense features of a growing prefix, from some families."""
 
     def __init__(
         self,
         question: AskedQuestion,
-        around: Surroundings,
-        families: tuple[str, ...] = EVERY,
+        surroundings: Surroundings,
+        families: tuple[str, ...] = ALL_FAMILIES,
     ) -> None:
-        asked = Asked(
-            question=question, wording=read_wording(question.text, around.clock), around=around
+        asked = QuestionView(
+            question=question,
+            wording=read_wording(question.text, surroundings.clock),
+            surroundings=surroundings,
         )
-        self._around = around
+        self._surroundings = surroundings
         chosen = [name for name in families if name != ALARMS]
         self._states = [FAMILIES[name].start(asked) for name in chosen]
-        self._alarming = _alarming(tuple(chosen)) if ALARMS in families else None
+        self._alarms = _find_alarms(tuple(chosen)) if ALARMS in families else None
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
-        """Take in one more step; `committed` is what it commits to, if anything."""
-        keys, clock = self._around.keys, self._around.clock
-        seen = Seen(
+        """Read one more step; `committed` says whether it commits to an answer or abstains."""
+        keys, clock = self._surroundings.keys, self._surroundings.clock
+        seen = StepView(
             step=step,
             committed=committed,
             query=query_facts(step.sql, keys) if step.sql else None,
@@ -122,26 +131,26 @@ class DenseState:
             state.observe(seen)
 
     def vector(self) -> Floats:
-        """Return the features in the order of `names_of`; NaN where the prefix doesn't show one."""
+        """Return the features in the order of `names_of`; NaN where unknown."""
         values = [value for state in self._states for value in state.values()]
-        if self._alarming is not None:
-            values += alarms.count_alarms(self._alarming, values)
+        if self._alarms is not None:
+            values += alarms.count_alarms(self._alarms, values)
         return np.array(values)
 
 
 def select(vectors: Floats, families: tuple[str, ...]) -> Floats:
-    """Return vectors of every family, shape (n, d), cut to some; the alarms are counted anew."""
-    names = names_of(EVERY)
+    """Cut vectors of all families, shape (n, d), to some; alarms are counted among those only."""
+    names = names_of(ALL_FAMILIES)
     chosen = tuple(name for name in families if name != ALARMS)
     kept = [at for at, name in enumerate(names) if name.partition(".")[0] in chosen]
     cut = vectors[:, kept]
     if ALARMS not in families:
         return cut
-    where = _alarming(chosen)
-    counted = [alarms.count_alarms(where, row) for row in cut.tolist()]
-    return np.column_stack([cut, np.array(counted)])
+    where = _find_alarms(chosen)
+    counts = [alarms.count_alarms(where, row) for row in cut.tolist()]
+    return np.column_stack([cut, np.array(counts)])
 
 
 @cache
-def _alarming(families: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    return alarms.alarming(names_of(families))
+def _find_alarms(families: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    return alarms.find_alarms(names_of(families))

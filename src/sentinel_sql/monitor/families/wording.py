@@ -1,8 +1,8 @@
-"""What a question asks for, and the slots that its answer must fill, read once from its words.
+"""What a question asks for, and the slots that its answer must fill, read from its words.
 
-The cues are general English; nothing here knows a schema. Of a question that fits several kinds
-(`when was the last time`), the first of time, count, ratio, amount, truth and identifier holds;
-a question that shows no cue asks for a name.
+The cues are general English and don't depend on a schema. If several kinds fit a question
+(`when was the last time`), the rules in `_kind` choose one. A question without any cue asks for a
+name.
 """
 
 from __future__ import annotations
@@ -103,24 +103,24 @@ class Wording:
     """A question's intent and slots.
 
     Attributes:
-        kind: what sort of thing the answer is.
-        truth: the question can be answered by yes or no.
-        listed: several things are asked for.
-        grouped: something is asked for each of several.
+        kind: the kind of the answer.
+        truth: the answer is yes or no.
+        listed: the question asks for several things.
+        grouped: the question asks for a value for each of several things.
         average, least, most, total, difference, distinct: the statistic that the words name.
         firsts, lasts: how often the words name the first, or last, of a sequence.
-        ranked: a ranking by how often or how much.
-        top: how many of a ranking or list are asked for, or None.
-        compared: a bound on a value is named.
-        since, before: the span of time is open to its end, or from its start.
-        dated: a span of time is named by its date.
-        relative: a span of time is named from now.
-        years: the years that the words name, those relative to the clock among them.
-        months: `YYYY-MM` that the words name.
-        numbers: all other numbers, those of `ids` too.
-        ids: numbers of five digits and more, with the word before each.
-        content: the words that carry meaning, in order, without repeats.
-        counted: the word that a count is of, or an empty text.
+        ranked: the question asks for a ranking.
+        top: the length of the ranking or list, or None.
+        compared: the words name a bound on a value.
+        since, before: the span of time has no end, or no start.
+        dated: the words name a span of time by its date.
+        relative: the words name a span of time relative to now.
+        years: the years that the words name, including those relative to the clock.
+        months: the months that the words name, as `YYYY-MM`.
+        numbers: all other numbers, including those of `ids`.
+        ids: numbers of at least five digits, each with the word before it.
+        content: the content words, in order, without repeats.
+        counted: the noun after `how many`, `number of` or `count`, or an empty text.
     """
 
     kind: Kind
@@ -151,7 +151,7 @@ class Wording:
 
 
 def read_wording(text: str, clock: str | None) -> Wording:
-    """Read a question; `clock` is the database's own current time, or None."""
+    """Return the wording of a question; `clock` is the database's current time, or None."""
     folded = " ".join(text.lower().split())[:4000]
     words = WORD.findall(folded)
     months = {f"{year}-{int(month):02}" for month, year in _MONTH_YEAR.findall(folded)}
@@ -193,7 +193,7 @@ def read_wording(text: str, clock: str | None) -> Wording:
                 if len(word) > 2 and word not in _STOP and not word[0].isdigit()
             )
         ),
-        counted=_counted(words),
+        counted=_counted_noun(words),
     )
 
 
@@ -262,10 +262,10 @@ def _relative_years(folded: str, clock: str | None) -> set[int]:
     return years
 
 
-def _counted(words: list[str]) -> str:
+def _counted_noun(words: list[str]) -> str:
     for at, word in enumerate(words):
-        asked = word == "count" or (word in {"many", "number"} and at + 1 < len(words))
-        if not asked:
+        asks_count = word == "count" or (word in {"many", "number"} and at + 1 < len(words))
+        if not asks_count:
             continue
         for after in words[at + 1 : at + 6]:
             if after not in _STOP or after == "times":

@@ -1,1 +1,1 @@
-"""The ten trajectory features, and what they are read from."""
+"""The ten trajectory features, and the parsers that read SQL, literals and references for them."""

@@ -1,4 +1,4 @@
-"""Execution features: what the database made of the queries (paper appendix I)."""
+"""Execution features: how often queries came back empty or failed (paper appendix I)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sentinel_sql.trajectory.record import Step
 
 
 class ExecutionState:
-    """Counts of steps, and of executed queries that came back empty or in an error."""
+    """Counts of steps, executed queries, empty results and errors."""
 
     def __init__(self) -> None:
         self._steps = 0
@@ -15,7 +15,7 @@ class ExecutionState:
         self._errors = 0
 
     def observe(self, step: Step) -> None:
-        """Take in one more step."""
+        """Read one more step."""
         self._steps += 1
         self._executed += step.executed
         self._empty += step.observation.kind == "empty"

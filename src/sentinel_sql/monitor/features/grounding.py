@@ -1,6 +1,6 @@
-"""Grounding features: whether the SQL rests on the schema, the question and what was seen.
+"""Grounding features: whether schema, question and earlier results support the SQL.
 
-A query seen before isn't analysed again. SQL that can't be parsed contributes nothing.
+A repeated query isn't analysed again. SQL that can't be parsed contributes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_REFERENCES = References()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Analysis:
-    """What one query contributes."""
+    """References and literals of one query."""
 
     references: References = NO_REFERENCES
     literals: tuple[Literal, ...] = ()
@@ -45,7 +45,7 @@ class GroundingState:
         self._ungrounded: float | None = None
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
-        """Take in one more step."""
+        """Read one more step."""
         if step.sql:
             analysis = self._analyses.get(step.sql)
             if analysis is None:
@@ -55,8 +55,8 @@ class GroundingState:
             self._bad_joins += analysis.references.bad_joins
             if committed == "answer":
                 self._ungrounded = ungrounded_fraction(analysis.literals, self._evidence)
-        # After the commitment's check: a literal can't be grounded by its own query's result,
-        # nor by an error that quotes it.
+        # This comes after the check of the committed query, so that a literal isn't grounded by
+        # the result of its own query. Errors don't count, because they quote the query.
         if step.observation.kind == "rows" and step.observation.text:
             self._evidence.add(step.observation.text)
 
@@ -72,7 +72,7 @@ class GroundingState:
 
 @lru_cache(maxsize=64)
 def analyse_sql(sql: str, keys: Keys | None, clock: str | None) -> Analysis:
-    """Parse one SQL text and say what it contributes; nothing if it isn't a readable query."""
+    """Return references and literals of one SQL text; none if it can't be parsed as a query."""
     query = parse_query(sql)
     if query is None:
         return Analysis()
@@ -88,5 +88,5 @@ def analyse_sql(sql: str, keys: Keys | None, clock: str | None) -> Analysis:
 
 
 def keys_of(schema: Schema | None) -> Keys | None:
-    """Return the schema's keys ready for use, or None without a schema."""
+    """Return the schema's keys, or None without a schema."""
     return None if schema is None else Keys(schema=schema)

@@ -1,18 +1,18 @@
-"""Which literals of a query are grounded: said in the question or seen in an earlier result.
+"""Which literals of a query are grounded: found in the question or in an earlier result.
 
-A literal that appears in neither is the mark of an invented value. Ours, because the paper
-names the idea and not its edges:
+A literal found in neither suggests an invented value. The paper names the idea without details;
+these rules are ours:
 
-- Numbers are compared as numbers; `5`, `5.0` and `five` are one.
-- Text is folded to lower case and looked for as a whole; of a LIKE pattern each part between
-  its wildcards is.
-- A date is also grounded part by part (year, month, day, time), for a question says
-  `05/2100` where SQL says `2100-05-01`; the first and last day or month and the edges of a day
-  are bounds that follow from the wording.
-- `40s` also says 49, the end of the decade.
-- Exempt: the clock's constants, 0 and 1, factors between units of time, positions (LIMIT, OFFSET,
-  ORDER BY 2), strftime formats, date modifiers such as `-1 month`, names of the schema's tables
-  and columns, and the empty string: they are how a query is built, not what it asks for.
+- Numbers are compared as numbers; `5`, `5.0` and `five` are equal.
+- A text is compared in lower case and must be found as a whole. A LIKE pattern is grounded if
+  each part between its wildcards is.
+- A date can also be grounded part by part (year, month, day, time), because a question says
+  `05/2100` where SQL says `2100-05-01`. The first and last day or month, and the start and end of
+  a day, need no grounding: they are bounds that follow from the wording.
+- `40s` also grounds 49, the end of the decade.
+- Exempt are the clock's constants, 0 and 1, factors between units of time, positions (LIMIT,
+  OFFSET, ORDER BY 2), strftime formats, date modifiers such as `-1 month`, names of the schema's
+  tables and columns, and the empty string. They belong to the form of a query.
 """
 
 from __future__ import annotations
@@ -50,7 +50,13 @@ _BOUND_TIMES = frozenset({"00:00", "23:59"})
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal worth grounding: folded text, whether it was written as a number or a pattern."""
+    """A literal that needs grounding.
+
+    Attributes:
+        text: in lower case.
+        number: it was written as a number.
+        pattern: it is the pattern of a LIKE or GLOB.
+    """
 
     text: str
     number: bool = False
@@ -58,15 +64,15 @@ class Literal:
 
 
 class Evidence:
-    """What question and earlier results have said. Adding a text costs that text only."""
+    """The texts and numbers of the question and of earlier results."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._numbers: set[float] = set()
 
     def add(self, text: str) -> None:
-        """Take in the question, or the text of a result."""
-        folded = _folded(_RESULT_HEAD.sub("", text, count=1))
+        """Add the question, or the text of a result. The time depends on that text only."""
+        folded = _fold(_RESULT_HEAD.sub("", text, count=1))
         self._texts.append(folded)
         self._numbers.update(float(number) for number in _NUMBER.findall(folded))
         self._numbers.update(float(decade) + 9 for decade in _DECADE.findall(folded))
@@ -77,7 +83,7 @@ class Evidence:
                 self._numbers.add(_MONTHS[word[:3]])
 
     def grounds(self, literal: Literal) -> bool:
-        """Tell if the literal was said or seen."""
+        """Return whether the literal is in these texts."""
         if literal.number:
             return float(literal.text) in self._numbers
         if literal.pattern:
@@ -87,13 +93,13 @@ class Evidence:
     def _holds(self, text: str) -> bool:
         text = text.strip()
         if _NUMBER.fullmatch(text):
-            return float(text) in self._numbers or self._says(text)
-        return self._says(text) or self._dates(text)
+            return float(text) in self._numbers or self._has_text(text)
+        return self._has_text(text) or self._grounds_date(text)
 
-    def _says(self, text: str) -> bool:
+    def _has_text(self, text: str) -> bool:
         return any(text in said for said in self._texts)
 
-    def _dates(self, text: str) -> bool:
+    def _grounds_date(self, text: str) -> bool:
         if match := _DATE.fullmatch(text):
             year, month, day, time = match.groups()
         elif match := _MONTH_DAY.fullmatch(text):
@@ -105,12 +111,12 @@ class Evidence:
             (year is None or float(year) in self._numbers)
             and (month is None or month in _BOUND_MONTHS or float(month) in self._numbers)
             and (day is None or day in _BOUND_DAYS or float(day) in self._numbers)
-            and (time is None or time in _BOUND_TIMES or self._says(time))
+            and (time is None or time in _BOUND_TIMES or self._has_text(time))
         )
 
 
 def literals_of(query: exp.Expr, *, clock: str | None, names: Collection[str]) -> list[Literal]:
-    """Return the literals of a query that need grounding, exempt ones left out.
+    """Return the literals of a query that need grounding, without the exempt ones.
 
     Args:
         query: the parsed query.
@@ -120,7 +126,7 @@ def literals_of(query: exp.Expr, *, clock: str | None, names: Collection[str]) -
     constants = _clock_constants(clock)
     found = []
     for node in query.find_all(exp.Literal):
-        text = _folded(node.this)
+        text = _fold(node.this)
         parent = node.parent
         if node.is_string:
             pattern = isinstance(parent, exp.Like | exp.ILike | exp.Glob)
@@ -138,12 +144,12 @@ def literals_of(query: exp.Expr, *, clock: str | None, names: Collection[str]) -
 
 
 def ungrounded_fraction(literals: Iterable[Literal], evidence: Evidence) -> float:
-    """Return the share of literals that are grounded in nothing, in [0, 1]; 0 of none."""
+    """Return the share of ungrounded literals, in [0, 1]; 0 if there are no literals."""
     verdicts = [evidence.grounds(literal) for literal in literals]
     return verdicts.count(False) / len(verdicts) if verdicts else 0.0
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.lower().split())
 
 

@@ -1,7 +1,7 @@
-"""A query's text as a syntax tree, parsed once however many parts of a monitor read it.
+"""The syntax tree of a query, parsed once for all parts of a monitor.
 
-SQL that can't be parsed, or that is longer or nested deeper than any honest query, is None: it
-says nothing.
+SQL that can't be parsed is None, and so is SQL that is longer or nested deeper than the limits
+here. It contributes to no feature.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sentinel_sql.sql_tree import parse_one
 
 LONGEST_QUERY = 20_000
-"""Characters; ours: bounds the parser's time on hostile SQL."""
+"""Characters of a query that is still parsed; ours: bounds the parser's time on hostile SQL."""
 
 MOST_BRACKETS = 200
 """Opening brackets of a query that is still parsed; ours: bounds the parser's depth."""
@@ -25,10 +25,9 @@ _QUERY = re.compile(r"\s*(?:\(\s*)*(?:select|with|values)\b", re.IGNORECASE)
 
 @lru_cache(maxsize=64)
 def parse_query(sql: str) -> exp.Query | None:
-    """Parse one SQL text; None if it isn't a readable query. The tree is shared: never change it.
+    """Parse one SQL text; None if it isn't a readable query. Don't change the tree: it is shared.
 
-    The cache is small on purpose: it serves the parts that read the newest step, and an agent
-    that sends one query again.
+    A small cache is enough: it serves the features of the newest step, and repeated queries.
     """
     if len(sql) > LONGEST_QUERY or sql.count("(") > MOST_BRACKETS or not _QUERY.match(sql):
         return None

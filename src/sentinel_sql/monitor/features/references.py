@@ -1,9 +1,8 @@
-"""What a query refers to: references that don't resolve, and joins that no foreign key backs.
+"""References of a query that don't resolve, and joins without a foreign key.
 
 Names resolve as SQLite resolves them: through aliases, common table expressions, derived tables
-and, from a nested query, the queries around it. What can't be resolved with confidence (a table
-whose columns nobody knows, a double-quoted word that SQLite would take for a string) isn't
-counted.
+and, from a nested query, the queries around it. Doubtful references aren't counted, such as those
+to a table with unknown columns, or a double-quoted word that SQLite would read as a string.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Columns = Mapping[str, "BaseColumn | None"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class References:
-    """Counts over one query: unresolved references, and joins not backed by a foreign key."""
+    """Counts over one query: unresolved references, and joins without a foreign key."""
 
     failed: int = 0
     bad_joins: int = 0
@@ -35,9 +34,9 @@ class References:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Keys:
-    """Which columns a schema's foreign keys tie together.
+    """The columns that a schema's foreign keys connect.
 
-    Two are equal only if they are one object, so that what was read under them can be cached.
+    Two objects are equal only if they are the same object, so that they can be keys of a cache.
     """
 
     schema: Schema
@@ -59,12 +58,12 @@ class Keys:
         return {column: frozenset(reached) for column, reached in direct.items()}
 
     def ties(self, table: str, column: str) -> bool:
-        """Tell if a declared key leads from the column, or to it."""
+        """Return whether a declared foreign key leads from the column, or to it."""
         return (table, column) in self._targets
 
     @cached_property
     def identifying(self) -> Mapping[str, frozenset[str]]:
-        """By table, the columns that other tables refer to."""
+        """The columns of each table to which other tables refer."""
         found: dict[str, set[str]] = {}
         for key in self.schema.foreign_keys:
             found.setdefault(key.to_table, set()).add(key.to_column)
@@ -76,18 +75,19 @@ class Keys:
         columns = (column for table in self.schema.tables.values() for column in table)
         return frozenset([*self.schema.tables, *columns])
 
-    def back(self, left: BaseColumn, right: BaseColumn) -> bool:
-        """Tell if a declared key ties the two columns, or both lead to one key (ours).
+    def justify_join(self, left: BaseColumn, right: BaseColumn) -> bool:
+        """Return whether foreign keys justify a join of the two columns.
 
-        Two tables that each reference `admissions.hadm_id` are joined on it with as much right
-        as either is with `admissions`; so is a key column with itself in a self-join.
+        They do if a key leads from one column to the other, or if both lead to the same column
+        (ours): two tables that each reference `admissions.hadm_id` may be joined on it. A
+        self-join on a key column is justified, too.
         """
         nothing: frozenset[BaseColumn] = frozenset()
         return bool(self._targets.get(left, nothing) & self._targets.get(right, nothing))
 
 
 def analyse(query: exp.Expr, keys: Keys) -> References:
-    """Count unresolved references and unbacked joins of one parsed query."""
+    """Count the unresolved references and the joins without a foreign key of a parsed query."""
     walk = _Walk(keys)
     walk.query(query, ctes={}, outer=None)
     return References(failed=walk.failed, bad_joins=walk.bad_joins)
@@ -95,7 +95,7 @@ def analyse(query: exp.Expr, keys: Keys) -> References:
 
 @dataclass(kw_only=True, slots=True)
 class _Scope:
-    """The sources that one SELECT can name. A source with columns None is opaque."""
+    """The sources that one SELECT can name. The columns of a source are None if unknown."""
 
     sources: dict[str, Columns | None] = field(default_factory=dict)
     anonymous: list[Columns | None] = field(default_factory=list)
@@ -108,7 +108,7 @@ class _Scope:
 
 
 class _Walk:
-    """One pass over one query; counts as it goes."""
+    """One pass over one query, with its counts."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
@@ -123,7 +123,8 @@ class _Walk:
         if isinstance(node, exp.Subquery):
             return self.query(node.this, ctes, outer)
         if isinstance(node, exp.SetOperation):
-            # A loop down the left spine: a union of a thousand parts isn't a thousand deep.
+            # A loop instead of recursion, because a UNION of a thousand parts nests a thousand
+            # levels deep on the left.
             parts: list[exp.Expr] = []
             left: exp.Expr = node
             while isinstance(left, exp.SetOperation) and not (
@@ -195,7 +196,7 @@ class _Walk:
         if isinstance(node, exp.Table):
             columns = self._table(node, ctes)
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
-            # A derived table doesn't see its neighbours, only the queries around its own.
+            # A derived table sees the outer queries, but not the other sources of its own query.
             columns = self.query(node, ctes, scope.outer)
         elif isinstance(node, exp.Subquery | exp.Paren):
             self._source(node.this, scope, ctes)
@@ -259,7 +260,7 @@ class _Walk:
             name = folded(item.alias_or_name)
             inner = item.this if isinstance(item, exp.Alias) else item
             found = self._base(inner, scope) if isinstance(inner, exp.Column) else None
-            # An unnamed expression is known to SQLite by its text; it can't be told from here.
+            # SQLite names an unnamed expression by its text, which the tree doesn't keep.
             output[name or f"?{len(output)}"] = found[1] if found else None
         return output
 
@@ -304,7 +305,7 @@ class _Walk:
         return False
 
     def _base(self, column: exp.Column, scope: _Scope) -> tuple[Columns, BaseColumn | None] | None:
-        """Return the source that a column belongs to and the table's column behind it."""
+        """Return the source of a column, and the table's column behind it."""
         name, owner = folded(column.name), folded(column.table)
         at: _Scope | None = scope
         while at is not None:
@@ -333,10 +334,10 @@ class _Walk:
                     self._judge(found[0][1], found[1][1])
 
     def _judge(self, left: BaseColumn | None, right: BaseColumn | None) -> None:
-        if left is not None and right is not None and not self._keys.back(left, right):
+        if left is not None and right is not None and not self._keys.justify_join(left, right):
             self.bad_joins += 1
 
 
 def _own_nodes(clause: exp.Expr) -> Iterator[exp.Expr]:
-    """Walk a clause without entering nested queries, which are yielded but not opened."""
+    """Walk a clause. Nested queries are yielded, but not entered."""
     yield from clause.walk(prune=lambda node: isinstance(node, exp.Query))

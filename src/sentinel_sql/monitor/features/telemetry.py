@@ -1,4 +1,4 @@
-"""Telemetry features: how sure the model was of its own tokens (paper appendix I)."""
+"""Telemetry features: the model's probabilities of its own tokens (paper appendix I)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from sentinel_sql.trajectory.record import Step
 
 FLOOR = -100.0
-"""Log-probabilities below count as this, ours: loggers write -9999 for "never"."""
+"""Lower log-probabilities count as this (ours), because some loggers write -9999 for 0."""
 
 
 class TelemetryState:
@@ -20,7 +20,7 @@ class TelemetryState:
         self._highest: float | None = None
 
     def observe(self, step: Step) -> None:
-        """Take in one more step."""
+        """Read one more step."""
         if step.telemetry is None or not step.telemetry.possible:
             return
         logprobs = [min(max(logprob, FLOOR), 0.0) for logprob in step.telemetry.logprobs]

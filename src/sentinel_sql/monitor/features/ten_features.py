@@ -1,6 +1,6 @@
-"""The ten trajectory features, each computable at every prefix, one step at a time.
+"""The ten trajectory features, computed at every prefix, one step at a time.
 
-A head never reads them: only the hybrid delivery estimator does, at a committed answer.
+Only the hybrid delivery estimator reads them, at a committed answer. The heads don't.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ Family = Literal["telemetry", "execution", "grounding"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Feature:
-    """One feature: the family it is knocked out with, what it means, and its neutral default."""
+    """One feature.
+
+    Attributes:
+        family: the group of features that an ablation removes together.
+        meaning: what it measures.
+        default: its neutral value, where nothing was observed.
+    """
 
     family: Family
     meaning: str
@@ -69,12 +75,12 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         ),
     }
 )
-"""The ten, in the order of every feature vector (paper appendix I). The defaults are ours: the
-value of a run of which nothing suspicious is known."""
+"""The ten, in the order of every feature vector (paper appendix I). The defaults are ours: they
+are the values of an unsuspicious run."""
 
 
 class FeatureState:
-    """The features of a growing prefix. Observing a step costs that step only."""
+    """The features of a growing prefix. Observing a step costs time for that step only."""
 
     def __init__(self, question: AskedQuestion, keys: Keys | None, clock: str | None) -> None:
         self._telemetry = TelemetryState()
@@ -82,7 +88,7 @@ class FeatureState:
         self._grounding = GroundingState(question, keys, clock)
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
-        """Take in one more step; `committed` is what it commits to, if anything."""
+        """Read one more step; `committed` says whether it commits to an answer or abstains."""
         self._telemetry.observe(step)
         self._execution.observe(step)
         self._grounding.observe(step, committed)

@@ -1,1 +1,1 @@
-"""The classifiers over prefixes, a file a kind, and what moves their scores."""
+"""The classifiers over prefixes, one file for each kind, and the explanation of their scores."""

@@ -1,7 +1,7 @@
-"""What moved a score of the `linear` head: its log-odds as a sum of named terms.
+"""The explanation of a score of the `linear` head: its log-odds as a sum of named terms.
 
-A term is an n-gram of the prefix's own text, or a dense feature by name. The terms and the bias
-sum to the log-odds that the head gives the prefix.
+A term is an n-gram of the prefix, or a dense feature. The terms and the bias sum to the log-odds
+of the prefix.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Term:
     """One term of the log-odds.
 
     Attributes:
-        kind: `ngram`, or `feature`.
-        names: an n-gram's texts (several where they share a bucket), or `family.feature`.
-        steps: the steps that an n-gram stands in, 0 for the question; empty for a feature.
-        value: of the feature; how often the n-gram stands there, in all.
-        log_odds: what it adds; above 0 it speaks for the head's positive class.
+        kind: `ngram` or `feature`.
+        names: `family.feature`, or the n-gram's text; several texts if they share a bucket.
+        steps: the steps in which the n-gram occurs, 0 for the question; empty for a feature.
+        value: the feature's value, or how often the n-gram occurs in all steps.
+        log_odds: what the term adds; above 0 it speaks for the head's positive class.
     """
 
     kind: Literal["ngram", "feature"]
@@ -46,12 +46,12 @@ class Term:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contributions:
-    """The log-odds of one prefix, taken apart.
+    """The log-odds of one prefix as a sum.
 
     Attributes:
-        margin: the log-odds; the score is its logistic.
-        bias: what an average prefix of the regime has, before any term.
-        terms: every term that isn't 0, the strongest first.
+        margin: the log-odds; the score is their logistic.
+        bias: the log-odds of an average prefix of the regime.
+        terms: every term other than 0, the strongest first.
     """
 
     margin: float
@@ -63,23 +63,23 @@ def contributions(
     fitted: FittedLinearHead,
     kind: LinearHead,
     prefix: Prefix,
-    around: Surroundings,
+    surroundings: Surroundings,
     *,
     limit: int = SCORING_TOKENS,
 ) -> Contributions:
-    """Take the log-odds of a prefix apart.
+    """Split the log-odds of a prefix into terms.
 
     Args:
         fitted: either head of a monitor.
-        kind: the kind that it was fitted by.
-        prefix: what the head reads.
-        around: what is known of the database, as the head was told.
-        limit: tokens that are read.
+        kind: its kind.
+        prefix: the prefix to explain.
+        surroundings: what the monitor knows of the database.
+        limit: newest tokens to read.
 
     Returns:
         Terms whose sum with the bias is the margin, up to rounding.
     """
-    reading = kind.read(prefix.question, around)
+    reading = kind.read(prefix.question, surroundings)
     segments = []
     for step in prefix.steps:
         committed = commitment(step, commit_on_error=prefix.commit_on_error)
@@ -89,11 +89,11 @@ def contributions(
     regime, columns = fitted.regime(snapshot), fitted.columns(snapshot)
     first, *dense = regime.terms(columns).tolist()
     slope = regime.slope(columns)
-    at, held = _where(_kept(prefix, segments, limit))
+    at, texts = _find_ngrams(_read_texts(prefix, segments, limit))
     terms = [
         Term(
             kind="ngram",
-            names=held.get(bucket, ()),
+            names=texts.get(bucket, ()),
             steps=at.get(bucket, ()),
             value=float(count),
             log_odds=slope * added,
@@ -119,25 +119,25 @@ def contributions(
     )
 
 
-def _kept(prefix: Prefix, segments: list[str], limit: int) -> tuple[tuple[int, str], ...]:
-    """Return the texts that are read, each with its step; 0 is the question."""
+def _read_texts(prefix: Prefix, segments: list[str], limit: int) -> tuple[tuple[int, str], ...]:
+    """Return (step, text) of all that the head reads; step 0 is the question."""
     question = keep_oldest(render_question(prefix.question), limit // 2)
     kept = keep_newest(segments, limit - count_tokens(question))
     return ((0, question), *enumerate(kept, start=len(segments) - len(kept) + 1))
 
 
-@lru_cache(maxsize=1)  # both heads of a monitor ask about the same prefix, one after the other
-def _where(
+@lru_cache(maxsize=1)  # both heads of a monitor explain the same prefix, one after the other
+def _find_ngrams(
     numbered: tuple[tuple[int, str], ...],
 ) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[str, ...]]]:
-    """Return by bucket the steps that an n-gram stands in, and its texts."""
+    """Return for each bucket the steps in which its n-grams occur, and their texts."""
     at: dict[int, list[int]] = {}
-    held: dict[int, dict[str, None]] = {}
+    texts: dict[int, dict[str, None]] = {}
     for number, text in numbered:
         for bucket, names in name_ngrams(text).items():
             at.setdefault(bucket, []).append(number)
-            held.setdefault(bucket, {}).update(dict.fromkeys(names))
+            texts.setdefault(bucket, {}).update(dict.fromkeys(names))
     return (
         {bucket: tuple(steps) for bucket, steps in at.items()},
-        {bucket: tuple(names) for bucket, names in held.items()},
+        {bucket: tuple(names) for bucket, names in texts.items()},
     )

@@ -1,8 +1,8 @@
-"""The `embedding` head: a frozen encoder's view of the prefix, and a logistic regression on it.
+"""The `embedding` head: a logistic regression on the vectors of a frozen encoder.
 
-Three vectors side by side: of the newest step, of the question and of the whole transcript, each
-the mean of its token vectors. Nothing of the encoder is trained, so a fit costs one pass over
-the texts, whatever the folds and heads.
+It reads three vectors: of the newest step, of the question and of the whole transcript. Each is
+the mean of the token vectors. The encoder isn't trained, so a fit needs only one pass over the
+texts, for any number of folds and heads.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ class FittedEmbeddingHead:
 
     Attributes:
         encoder: gives the vectors.
-        center, scale: shape (3 d,), what a column is moved and divided by.
+        center, scale: shape (3 d,): a column x is read as (x − center) / scale.
         weights: shape (3 d,).
-        intercept: the log-odds of a text like the average.
+        intercept: the log-odds of an average text.
+        told: what `facts` returns.
+        on_progress: called with the progress of scoring.
     """
 
     encoder: Encoder
@@ -60,12 +62,12 @@ class FittedEmbeddingHead:
         if not inputs:
             return np.empty(0)
         columns = _columns(self.encoder, inputs, self.on_progress)
-        # A plain sum a row instead of BLAS: equal inputs give equal bits.
+        # A plain sum for each row instead of BLAS: equal inputs give equal bits.
         margins = np.sum((columns - self.center) / self.scale * self.weights, axis=1)
         return np.asarray(1.0 / (1.0 + np.exp(-(margins + self.intercept))))
 
     def arrays(self) -> Arrays:
-        """Return the weights and how columns are scaled."""
+        """Return the weights and the scaling of the columns."""
         return {
             "center": self.center,
             "scale": self.scale,
@@ -74,11 +76,11 @@ class FittedEmbeddingHead:
         }
 
     def files(self) -> Mapping[str, Path]:
-        """Return the encoder's files; both heads of a monitor name the same."""
+        """Return the encoder's files, which both heads of a monitor share."""
         return self.encoder.files
 
     def facts(self) -> Mapping[str, Any]:
-        """Return the hash of the encoder, and how far a graph's scores are from torch's."""
+        """Return the encoder's hash, and how far the scores of a graph differ from torch's."""
         return self.told
 
 
@@ -87,11 +89,11 @@ class EmbeddingHead:
     """Settings of the embedding head.
 
     Attributes:
-        encoder: a local folder, or a name of the model hub.
-        serve: by what the encoder is run, in fitting and in scoring: `torch`, `onnx` or
+        encoder: a local folder, or a name on the model hub.
+        serve: the runtime of the encoder in fitting and in scoring: `torch`, `onnx` or
             `onnx-int8`.
-        scoring_tokens: newest tokens that are read, cut to what the encoder can read.
-        on_progress: is told what is done.
+        scoring_tokens: newest tokens to read; fewer if the encoder's limit is lower.
+        on_progress: called with the progress.
     """
 
     encoder: str = "sentence-transformers/all-MiniLM-L6-v2"
@@ -101,7 +103,7 @@ class EmbeddingHead:
     name: str = "embedding"
 
     def read(self, question: AskedQuestion, surroundings: Surroundings) -> TextReading:  # noqa: ARG002
-        """Start reading a run; the database doesn't matter to it."""
+        """Start reading a run; this head doesn't use the database."""
         return TextReading(question)
 
     def fit(
@@ -112,7 +114,7 @@ class EmbeddingHead:
         groups: Ints,  # noqa: ARG002
         seed: int,
     ) -> FittedEmbeddingHead:
-        """Fit on snapshots; the classes weigh the same however rare one is.
+        """Fit on snapshots. Both classes have the same total weight.
 
         Raises:
             InputError: the encoder can't be found or loaded.
@@ -125,8 +127,8 @@ class EmbeddingHead:
         encoder, sha256 = frozen_encoder(self.encoder, serve=self.serve, limit=self.scoring_tokens)
         columns = _columns(encoder, inputs, self.on_progress)
         center, spread = columns.mean(axis=0), columns.std(axis=0)
-        # Ours: each of the three vectors gets a length of about one, the scale for which the
-        # library's default regularisation is made; no pool chooses another.
+        # Ours: each of the three vectors gets a length of about one, which suits the library's
+        # default regularisation. No pool tunes it.
         scale = np.where(spread > 0, spread, 1.0) * np.sqrt(columns.shape[1] / PARTS)
         model = LogisticRegression(class_weight="balanced", max_iter=2000, random_state=seed)
         model.fit((columns - center) / scale, targets)
@@ -166,7 +168,7 @@ class EmbeddingHead:
 
 
 def _columns(encoder: Encoder, inputs: Sequence[Text], on_progress: OnProgress) -> Floats:
-    """Return the vectors of newest step, question and transcript side by side, (n, 3 d)."""
+    """Return the vectors of newest step, question and transcript in one row, (n, 3 d)."""
     steps = [Text(question="", steps=text.steps[-1:]) if text.steps else None for text in inputs]
     parts = (
         [step for step in steps if step is not None],

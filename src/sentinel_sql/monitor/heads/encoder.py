@@ -1,7 +1,7 @@
 """The `encoder` head: a fine-tuned network that reads the rendered prefix (paper section 3.3).
 
-Where it runs on a CPU it costs more than many an agent's step; see
-docs/explanation/encoders-on-a-cpu.md for when it is worth that.
+On a CPU it can cost more time than the agent's step itself.
+docs/explanation/encoders-on-a-cpu.md says when that is worth it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.array_checks import indices
 from sentinel_sql.monitor.encoders.drift import drift
-from sentinel_sql.monitor.encoders.extras import FITTING, imported
+from sentinel_sql.monitor.encoders.extras import FITTING, import_extra
 from sentinel_sql.monitor.encoders.onnx_export import export
 from sentinel_sql.monitor.encoders.run import (
     RUNTIMES,
@@ -34,7 +34,7 @@ from sentinel_sql.monitor.encoders.run import (
     open_encoder,
     silent,
 )
-from sentinel_sql.monitor.encoders.source import content_hash, find, longest
+from sentinel_sql.monitor.encoders.source import content_hash, find_encoder, token_limit
 from sentinel_sql.monitor.encoders.text import Text, TextReading
 from sentinel_sql.monitor.encoders.tokens import Cutter
 from sentinel_sql.monitor.encoders.training import Examples, Recipe, train
@@ -46,7 +46,14 @@ from sentinel_sql.trajectory.render import SCORING_TOKENS, TRAINING_TOKENS
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FittedEncoderHead:
-    """One logit of a trained encoder; the two heads of a shared trunk hold the same encoder."""
+    """One logit of a trained encoder. The two heads of a shared trunk use one encoder.
+
+    Attributes:
+        encoder: gives the logits.
+        column: the index of the logit.
+        told: what `facts` returns.
+        on_progress: called with the progress of scoring.
+    """
 
     encoder: Encoder
     column: int
@@ -61,15 +68,15 @@ class FittedEncoderHead:
         return np.asarray(1.0 / (1.0 + np.exp(-logits)))
 
     def arrays(self) -> Arrays:
-        """Return which logit is meant."""
+        """Return the index of the logit."""
         return {"column": np.array([self.column])}
 
     def files(self) -> Mapping[str, Path]:
-        """Return configuration, weights and tokenizer, or the graph and the tokenizer."""
+        """Return configuration, weights and tokenizer, or graph and tokenizer."""
         return self.encoder.files
 
     def facts(self) -> Mapping[str, Any]:
-        """Return how training went, and how far a graph's scores are from torch's."""
+        """Return the facts of training, and how far the scores of a graph differ from torch's."""
         return self.told
 
 
@@ -78,19 +85,20 @@ class EncoderHead:
     """Settings of the encoder head.
 
     Attributes:
-        encoder: a local folder, or a name of the model hub; ModernBERT-base is the paper's.
+        encoder: a local folder, or a name on the model hub; the paper uses ModernBERT-base.
         shared_trunk: both heads of a monitor are logits of one encoder, so that a step costs one
             pass instead of two (ours).
-        serve: by what a fitted head is run: `torch`, `onnx`, or `onnx-int8`, which rounds the
-            weights to eight bits. Calibration and thresholds are found with what is served.
-        training_tokens: newest tokens that are read in training (paper: 2,048).
-        scoring_tokens: newest tokens that are read in scoring (paper: 4,096). Both are cut to
-            what the encoder can read.
-        epochs, batch, learning_rate: of training; what the paper doesn't tell is ours.
-        patience: looks without a smaller loss until training stops, two an epoch.
-        work: a folder in which a fit that was stopped goes on, and a finished one is found
-            again; None: fitting starts anew each time.
-        on_progress: is told what is done.
+        serve: the runtime of a fitted head: `torch`, `onnx`, or `onnx-int8`, which rounds the
+            weights to eight bits. Calibration and thresholds are found with the same runtime.
+        training_tokens: newest tokens to read in training (paper: 2,048).
+        scoring_tokens: newest tokens to read in scoring (paper: 4,096). Both are fewer if the
+            encoder's limit is lower.
+        epochs, batch, learning_rate: of training; ours, because the paper doesn't state them.
+        patience: training stops after as many validations without a smaller loss; there are two
+            validations in an epoch.
+        work: a folder that keeps checkpoints, so that an interrupted fit can resume and a
+            finished one isn't repeated; if None, every fit starts from the beginning.
+        on_progress: called with the progress.
     """
 
     encoder: str = "answerdotai/ModernBERT-base"
@@ -107,18 +115,18 @@ class EncoderHead:
     name: str = "encoder"
 
     def read(self, question: AskedQuestion, surroundings: Surroundings) -> TextReading:  # noqa: ARG002
-        """Start reading a run; the database doesn't matter to it."""
+        """Start reading a run; this head doesn't use the database."""
         return TextReading(question)
 
     def fit(
         self, inputs: Sequence[Text], targets: Bools, *, groups: Ints, seed: int
     ) -> FittedEncoderHead:
-        """Fine-tune one encoder; the classes weigh the same however rare one is.
+        """Fine-tune one encoder. Both classes have the same total weight.
 
         Raises:
-            InputError: the encoder can't be found or loaded, or a setting makes no sense.
+            InputError: the encoder can't be found or loaded, or a setting is out of range.
             MissingExtraError: the extra `encoders` isn't installed.
-            CannotFitError: training went astray.
+            CannotFitError: training diverged.
         """
         return self._fit(inputs, targets.astype(np.float64)[:, np.newaxis], groups, seed)[0]
 
@@ -131,7 +139,7 @@ class EncoderHead:
         groups: Ints,
         seed: int,
     ) -> Sequence[FittedEncoderHead]:
-        """Fit one encoder for all tasks with `shared_trunk`, else one for each.
+        """Fit one encoder for all tasks with `shared_trunk`, else one for each task.
 
         Raises:
             Error: as `fit`.
@@ -169,9 +177,9 @@ class EncoderHead:
         self, texts: Sequence[Text], targets: Floats, groups: Ints, seed: int
     ) -> Sequence[FittedEncoderHead]:
         self._check()
-        imported("transformers", FITTING)
-        source = find(self.encoder)
-        most = longest(source)
+        import_extra("transformers", FITTING)
+        source = find_encoder(self.encoder)
+        most = token_limit(source)
         recipe = Recipe(
             epochs=self.epochs,
             batch=self.batch,
@@ -230,7 +238,7 @@ class EncoderHead:
     def _key(
         self, source: Path, texts: Sequence[Text], targets: Floats, groups: Ints, recipe: Recipe
     ) -> str:
-        """Name a fit by all that it depends on, so that it is found again and never mistaken."""
+        """Return a hash of everything that a fit depends on, to recognise a finished fit."""
         told = {
             "encoder": content_hash(source),
             "tokens": self.training_tokens,

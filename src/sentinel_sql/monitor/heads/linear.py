@@ -1,9 +1,10 @@
-"""The `linear` head: hashed n-grams and families of dense features, weighed in two stages.
+"""The `linear` head: hashed n-grams and families of dense features, weighted in two stages.
 
-The n-grams alone give a margin, as the `ngrams` head does. A small logistic regression then weighs
-that margin beside the dense features, one for open prefixes and one for committed answers. It
-learns from margins of n-gram models that haven't seen the snapshot's template, so that it trusts
-the n-grams as far as they carry over. The log-odds stay a plain sum of named terms.
+First, the n-grams alone give a margin, as in the `ngrams` head. Then a small logistic regression
+combines that margin with the dense features; there is one for open prefixes and one for committed
+answers. It is fitted on out-of-fold margins, from n-gram models that haven't seen the snapshot's
+template. So it trusts the n-grams only as far as they generalise to new templates. The log-odds
+stay a plain sum of named terms.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.monitor.array_checks import numbers
-from sentinel_sql.monitor.families.table import EARNED, DenseState, names_of
+from sentinel_sql.monitor.families.table import DEFAULT_FAMILIES, DenseState, names_of
 from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 from sentinel_sql.monitor.heads.ngram_head import FittedNgramHead, NgramHead, NgramReading
 from sentinel_sql.monitor.heads.ngrams import Counts
@@ -42,8 +43,8 @@ class LinearSnapshot:
 
     Attributes:
         counts: of the n-grams.
-        dense: shape (d,), in the order of `LinearHead.features`; NaN where unseen.
-        answered: an answer is committed.
+        dense: shape (d,), in the order of `LinearHead.features`; NaN where unknown.
+        answered: whether an answer is committed.
     """
 
     counts: Counts
@@ -52,7 +53,7 @@ class LinearSnapshot:
 
 
 class LinearReading:
-    """The n-grams and dense features of one run; a step is read once."""
+    """The n-grams and dense features of one run; each step is read once."""
 
     def __init__(
         self, question: AskedQuestion, surroundings: Surroundings, families: tuple[str, ...]
@@ -72,7 +73,7 @@ class LinearReading:
         self._latest = None
 
     def snapshot(self, limit: int) -> LinearSnapshot:
-        """Return the counts of the newest `limit` tokens beside the dense features of all steps."""
+        """Return the n-grams of the newest `limit` tokens, and the dense features of all steps."""
         counts = self._ngrams.snapshot(limit)
         if self._latest is None or self._latest.counts is not counts:
             self._latest = LinearSnapshot(
@@ -87,7 +88,7 @@ class FittedLinearHead:
 
     Attributes:
         ngrams: the n-gram model that gives the margin.
-        regimes: of open prefixes, and of committed answers.
+        regimes: the one of open prefixes, then the one of committed answers.
     """
 
     ngrams: FittedNgramHead
@@ -103,15 +104,15 @@ class FittedLinearHead:
         return self.regime(snapshot).margin(self.columns(snapshot))
 
     def regime(self, snapshot: LinearSnapshot) -> FittedRegime:
-        """Return the regime that a snapshot falls under."""
+        """Return the regime of a snapshot."""
         return self.regimes[snapshot.answered]
 
     def columns(self, snapshot: LinearSnapshot) -> Floats:
-        """Return what a regime reads: the n-gram margin, then the dense features."""
+        """Return the input of a regime: the n-gram margin, then the dense features."""
         return np.concatenate(([self.ngrams.margin(snapshot.counts)], snapshot.dense))
 
     def arrays(self) -> Arrays:
-        """Return everything learned as plain arrays."""
+        """Return all fitted values as plain arrays."""
         arrays = {f"ngrams/{name}": it for name, it in self.ngrams.arrays().items()}
         for name, regime in zip(_REGIMES, self.regimes, strict=True):
             arrays |= {f"{name}/{field}": getattr(regime, field) for field in _LEARNED}
@@ -119,11 +120,11 @@ class FittedLinearHead:
         return arrays
 
     def files(self) -> Mapping[str, Path]:
-        """Return nothing: the arrays are all."""
+        """Return no file: this head needs its arrays only."""
         return {}
 
     def facts(self) -> Mapping[str, Any]:
-        """Return the regularisation chosen in each regime, and what the n-grams weigh there."""
+        """Return the regularisation and the weight of the n-gram margin in each regime."""
         return {
             name: {
                 "tightness": regime.tightness,
@@ -138,12 +139,12 @@ class LinearHead:
     """Settings of the linear head.
 
     Attributes:
-        families: of dense features, names of `families.table.EVERY` in its order.
-        grid: what fitting chooses the regularisation of the dense features from.
-        name: by which bundles refer to it.
+        families: names of families of dense features, in the order of `ALL_FAMILIES`.
+        grid: regularisations of the dense features to choose from.
+        name: the name of this kind in bundles.
     """
 
-    families: tuple[str, ...] = EARNED
+    families: tuple[str, ...] = DEFAULT_FAMILIES
     grid: tuple[float, ...] = GRID
     name: str = "linear"
 
@@ -159,9 +160,9 @@ class LinearHead:
     def fit(
         self, inputs: Sequence[LinearSnapshot], targets: Bools, *, groups: Ints, seed: int
     ) -> FittedLinearHead:
-        """Fit on snapshots; the classes weigh the same however rare one is."""
+        """Fit on snapshots. Both classes have the same total weight."""
         whole, margins = fit_ngrams([each.counts for each in inputs], targets, groups, seed=seed)
-        regimes = weigh(
+        regimes = fit_regimes(
             margins,
             np.array([each.dense for each in inputs]),
             np.array([each.answered for each in inputs], np.bool_),
@@ -208,10 +209,10 @@ class LinearHead:
 def fit_ngrams(
     counts: Sequence[Counts], targets: Bools, groups: Ints, *, seed: int
 ) -> tuple[FittedNgramHead, Floats]:
-    """Fit the n-grams, and return with them a margin for each snapshot that is out of fold.
+    """Fit the n-grams; return the fitted head and an out-of-fold margin for each snapshot.
 
-    The margins, shape (n,), are of models that haven't seen the snapshot's template; 0 where
-    templates are too few for that.
+    The margins, shape (n,), are of models that haven't seen the snapshot's template. They are 0
+    if there are too few templates for that.
     """
     kind = NgramHead()
     margins = np.zeros(len(counts))
@@ -223,7 +224,7 @@ def fit_ngrams(
     return kind.fit(counts, targets, groups=groups, seed=seed), margins
 
 
-def weigh(
+def fit_regimes(
     margins: Floats,
     dense: Floats,
     answered: Bools,
@@ -234,10 +235,10 @@ def weigh(
     noticeable: float = NOTICEABLE,
     seed: int,
 ) -> tuple[FittedRegime, FittedRegime]:
-    """Weigh n-gram margins, shape (n,), beside dense features, shape (n, d), in both regimes."""
+    """Fit both regimes on n-gram margins, shape (n,), and dense features, shape (n, d)."""
     columns = np.column_stack([margins, dense])
-    # Balanced over all snapshots, not in each regime: how often a class is in one regime and how
-    # often in the other is worth knowing.
+    # Balanced over all snapshots, not in each regime: a class may be more frequent in one regime,
+    # and that is information.
     weights = np.where(targets, 0.5 / targets.mean(), 0.5 / (1.0 - targets.mean()))
     open_, answers = (
         fit_regime(

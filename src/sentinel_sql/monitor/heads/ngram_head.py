@@ -1,8 +1,8 @@
-"""The `ngrams` head: logistic regression over hashed n-grams of the rendered prefix, no more.
+"""The `ngrams` head: logistic regression over hashed n-grams of the rendered prefix.
 
-The plain transcript TF-IDF of the rivals: what every other head must beat.
-No download, one core, a fraction of a millisecond a score. Term weights are sublinear counts
-times inverse document frequency, the row scaled to length one.
+It is the baseline that every other head must beat (transcript TF-IDF among the rivals). It needs
+no download, one core and a fraction of a millisecond for a score. A term weighs its sublinear
+count times its inverse document frequency; each row is scaled to length one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class NgramReading:
-    """The segments of one run with their n-gram counts; each is counted once."""
+    """The segments of one run with their n-gram counts; each segment is counted once."""
 
     def __init__(self, question: AskedQuestion) -> None:
         self._question = render_question(question)
@@ -53,7 +53,7 @@ class NgramReading:
             self._whole = add_counts([self._whole, segment.counts])
 
     def snapshot(self, limit: int) -> Counts:
-        """Return the counts of the question line and the newest tokens, `limit` in all."""
+        """Return the counts of the question line and the newest tokens, `limit` tokens in all."""
         if self._fits(limit):
             return self._whole
         question = keep_oldest(self._question, limit // 2)
@@ -83,9 +83,10 @@ class _Segment:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FittedNgramHead:
-    """Weights of a fitted n-gram head, one a bucket, and the intercept.
+    """Weights of a fitted n-gram head, one for each bucket, and the intercept.
 
-    `idf` is 0 for buckets that fitting never saw: what is new says nothing, either way.
+    `idf` is 0 for buckets that don't occur in the training runs, so that a new n-gram doesn't
+    move a score.
     """
 
     idf: Floats
@@ -98,7 +99,7 @@ class FittedNgramHead:
         return np.asarray(1.0 / (1.0 + np.exp(-margins)))
 
     def arrays(self) -> Arrays:
-        """Return the weights of the buckets that fitting saw."""
+        """Return the weights of the buckets that occur in the training runs."""
         seen = np.flatnonzero(self.idf)
         return {
             "seen": seen.astype(np.int32),
@@ -108,23 +109,23 @@ class FittedNgramHead:
         }
 
     def files(self) -> Mapping[str, Path]:
-        """Return nothing: the arrays are all."""
+        """Return no file: this head needs its arrays only."""
         return {}
 
     def facts(self) -> Mapping[str, Any]:
-        """Return nothing: fitting chooses nothing by itself."""
+        """Return no fact: fitting chooses nothing by itself."""
         return {}
 
     def terms(self, counts: Counts) -> Floats:
-        """Return what each bucket of one snapshot adds to its log-odds beside the intercept."""
-        values = _weighted(counts, self.idf)
+        """Return what each bucket of one snapshot adds to the log-odds."""
+        values = _tf_idf(counts, self.idf)
         length = float(np.sqrt(np.sum(values * values)))
         return np.asarray(values * self.weights[counts.buckets] / (length or 1.0))
 
     def margin(self, counts: Counts) -> float:
         """Return the log-odds of one snapshot."""
-        # Plain sums instead of BLAS: equal inputs give equal bits, whatever their neighbours.
-        values = _weighted(counts, self.idf)
+        # Plain sums instead of BLAS: equal inputs give equal bits in any batch.
+        values = _tf_idf(counts, self.idf)
         length = np.sqrt(np.sum(values * values))
         if length == 0.0:
             return self.intercept
@@ -135,15 +136,15 @@ class FittedNgramHead:
 class NgramHead:
     """Settings of the n-gram head.
 
-    `tightness` is the weight of the data against the regularisation; 1 is the library's default,
-    kept because choosing another by the pools that judge it would flatter the head.
+    `tightness` is the weight of the data against the regularisation. It stays at the library's
+    default, 1: to tune it on the pools that evaluate the head would flatter the head.
     """
 
     tightness: float = 1.0
     name: str = "ngrams"
 
     def read(self, question: AskedQuestion, surroundings: Surroundings) -> NgramReading:  # noqa: ARG002
-        """Start reading a run; the database doesn't matter to it."""
+        """Start reading a run; this head doesn't use the database."""
         return NgramReading(question)
 
     def fit(
@@ -154,7 +155,7 @@ class NgramHead:
         groups: Ints,  # noqa: ARG002
         seed: int,
     ) -> FittedNgramHead:
-        """Fit on snapshots; the classes weigh the same however rare one is."""
+        """Fit on snapshots. Both classes have the same total weight."""
         from sklearn.linear_model import LogisticRegression  # a guard starts without it
 
         buckets = np.concatenate([counts.buckets for counts in inputs])
@@ -162,7 +163,7 @@ class NgramHead:
         seen = np.flatnonzero(document_frequency)
         idf, weights = np.zeros(BUCKETS), np.zeros(BUCKETS)
         idf[seen] = 1.0 + np.log((1 + len(inputs)) / (1 + document_frequency[seen]))
-        # Far fewer snapshots than buckets: the dual problem is the small one.
+        # There are far fewer snapshots than buckets, so the dual problem is the smaller one.
         model = LogisticRegression(
             C=self.tightness,
             class_weight="balanced",
@@ -188,18 +189,18 @@ class NgramHead:
         return FittedNgramHead(idf=idf, weights=weights, intercept=number(arrays, "intercept"))
 
 
-def _weighted(counts: Counts, idf: Floats) -> Floats:
+def _tf_idf(counts: Counts, idf: Floats) -> Floats:
     return np.asarray((1.0 + np.log(counts.counts)) * idf[counts.buckets])
 
 
 def _matrix(inputs: Sequence[Counts], idf: Floats, buckets: Ints, seen: Ints) -> csr_array:
-    """Return the weighted counts, shape (n, number of buckets seen)."""
+    """Return the TF-IDF matrix, shape (n, number of buckets seen)."""
     from scipy.sparse import csr_array
 
     ends = np.cumsum([0, *(len(counts.buckets) for counts in inputs)])
     values = np.empty(ends[-1])
     for counts, start, end in zip(inputs, ends, ends[1:], strict=False):
-        row = _weighted(counts, idf)
+        row = _tf_idf(counts, idf)
         values[start:end] = row / max(float(np.sqrt(np.sum(row * row))), np.finfo(float).tiny)
     column = np.empty(BUCKETS, np.int32)
     column[seen] = np.arange(len(seen))

@@ -1,8 +1,8 @@
 """Hashed n-grams of a text: words, word pairs, and 3- to 5-letter pieces of words.
 
-The vocabulary is a fixed number of buckets, so there is nothing to learn, to store or to meet
-for the first time; and the counts of a text are the sum of the counts of its segments, so a new
-step costs its own text only. Pieces never cross a word's edge and pairs never cross a segment's.
+The vocabulary is a fixed number of buckets, so there is no vocabulary to learn or store, and no
+unknown word. The counts of a text are the sum of the counts of its segments, so a new step costs
+time for its own text only. Pieces stay within a word and pairs within a segment.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Counts:
 
 
 def count_ngrams(text: str) -> Counts:
-    """Count the hashed n-grams of one segment of text, letters folded to lower case."""
+    """Count the hashed n-grams of one segment of text, in lower case."""
     words = [match.group() for match in TOKEN.finditer(text.lower())]
     if not words:
-        return _gathered([])
-    return _gathered([*(_word(word)[1] for word in words), _pairs(words)])
+        return _tally([])
+    return _tally([*(_hash_word(word)[1] for word in words), _hash_pairs(words)])
 
 
 def name_ngrams(text: str) -> dict[int, list[str]]:
@@ -41,9 +41,9 @@ def name_ngrams(text: str) -> dict[int, list[str]]:
     words = [match.group() for match in TOKEN.finditer(text.lower())]
     named: dict[int, dict[str, None]] = {}
     for word in dict.fromkeys(words):
-        for bucket, shown in _named(word):
+        for bucket, shown in _name_word(word):
             named.setdefault(bucket, {})[shown] = None
-    for left, right, bucket in zip(words, words[1:], _pairs(words).tolist(), strict=False):
+    for left, right, bucket in zip(words, words[1:], _hash_pairs(words).tolist(), strict=False):
         named.setdefault(bucket, {})[f"{left} {right}"] = None
     return {bucket: list(names) for bucket, names in named.items()}
 
@@ -70,31 +70,31 @@ def word_ngrams(word: str) -> dict[str, int]:
 
 
 @lru_cache(maxsize=50_000)
-def _word(word: str) -> tuple[int, NDArray[np.int32]]:
-    # Texts of one kind share their words, so nearly every look-up is a hit.
+def _hash_word(word: str) -> tuple[int, NDArray[np.int32]]:
+    # Transcripts share most of their words, so nearly every look-up is a hit.
     return crc32(word.encode()), np.fromiter(word_ngrams(word).values(), dtype=np.int32)
 
 
 @lru_cache(maxsize=50_000)
-def _named(word: str) -> tuple[tuple[int, str], ...]:
-    """Return the n-grams of one word: the bucket of each, and how it is shown."""
+def _name_word(word: str) -> tuple[tuple[int, str], ...]:
+    """Return (bucket, display text) of each n-gram of one word."""
     return tuple(
-        (bucket, gram[1:] if gram.startswith("=") and gram[1:] == word else _piece(gram))
+        (bucket, gram[1:] if gram.startswith("=") and gram[1:] == word else _show_piece(gram))
         for gram, bucket in word_ngrams(word).items()
     )
 
 
-def _pairs(words: list[str]) -> NDArray[np.int32]:
-    hashes = np.array([_word(word)[0] for word in words], dtype=np.uint64)
+def _hash_pairs(words: list[str]) -> NDArray[np.int32]:
+    hashes = np.array([_hash_word(word)[0] for word in words], dtype=np.uint64)
     mixed = (hashes[:-1] * np.uint64(0x9E3779B1) + hashes[1:]) * np.uint64(0x85EBCA6B)
     return ((mixed >> np.uint64(16)) % np.uint64(BUCKETS)).astype(np.int32)
 
 
-def _piece(gram: str) -> str:
+def _show_piece(gram: str) -> str:
     return f"{'' if gram[0] == ' ' else '…'}{gram.strip()}{'' if gram[-1] == ' ' else '…'}"
 
 
-def _gathered(parts: list[NDArray[np.int32]]) -> Counts:
+def _tally(parts: list[NDArray[np.int32]]) -> Counts:
     if not parts:
         return Counts(buckets=np.empty(0, np.int32), counts=np.empty(0, np.int32))
     buckets, counts = np.unique(np.concatenate(parts), return_counts=True)

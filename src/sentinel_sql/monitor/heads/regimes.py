@@ -1,9 +1,9 @@
-"""Two small logistic regressions over dense features: of open prefixes, and of answers.
+"""Two small logistic regressions over dense features: for open prefixes, and for answers.
 
-What a feature says of a run under way isn't what it says of a committed answer, so each regime
-has weights of its own. A feature that a prefix doesn't show is put to its mean, so that it counts
-neither way. A regime takes the dense features in only where they lower the loss on templates that
-it hasn't seen by more than chance would; else the n-gram margin stands alone.
+A feature may mean one thing in an open run and another at a committed answer, so each regime has
+its own weights. An unknown feature is set to its mean, so that it doesn't move the score. A
+regime uses the dense features only if they lower the loss on unseen templates by more than
+chance; else it uses the n-gram margin alone.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from threadpoolctl import threadpool_limits
 from sentinel_sql.monitor.head import Bools, Floats, Ints
 
 GRID = (0.003, 0.01, 0.03, 0.1)
-"""Weights of the data against the regularisation that fitting chooses from (ours)."""
+"""Weights of the data against the regularisation, from which fitting chooses (ours)."""
 
 INNER_FOLDS = 4
 FEWEST = 8
-"""Snapshots of each class without which a regime isn't fitted (ours)."""
+"""Least number of snapshots of each class to fit a regime (ours)."""
 
 NOTICEABLE = 1.0
-"""Standard errors, over templates, by which the dense features must lower the loss (ours)."""
+"""The dense features must lower the loss by as many standard errors over templates (ours)."""
 
 CLIP = 4.0
-"""Standard deviations beyond which a value counts as this far (ours: no outlier rules alone)."""
+"""Standard scores are clipped at ± this, so that no outlier decides alone (ours)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,11 +36,11 @@ class FittedRegime:
     """Log-odds as a weighted sum of standardized columns; the first is the n-gram margin.
 
     Attributes:
-        center, scale: shape (d,), of the training snapshots that showed the column.
-        weights: shape (d,), 0 for columns that never varied.
+        center, scale: shape (d,), over the training snapshots in which the column is known.
+        weights: shape (d,), 0 for constant columns.
         bias: the log-odds of an average snapshot.
-        tightness: the weight of the data against the regularisation; 0 where the n-gram margin
-            stands alone.
+        tightness: the weight of the data against the regularisation; 0 if the n-gram margin is
+            used alone.
     """
 
     center: Floats
@@ -50,11 +50,11 @@ class FittedRegime:
     tightness: float
 
     def terms(self, columns: Floats) -> Floats:
-        """Return what each column adds to the log-odds, for one snapshot, shape (d,)."""
-        return np.asarray(self.weights * standardized(columns, self.center, self.scale))
+        """Return what each column of one snapshot adds to the log-odds, shape (d,)."""
+        return np.asarray(self.weights * standardize(columns, self.center, self.scale))
 
     def slope(self, columns: Floats) -> float:
-        """Return what the log-odds gain for each unit of the n-gram margin; 0 past the clip."""
+        """Return the change of the log-odds for a unit of the n-gram margin; 0 past the clip."""
         if abs(columns[0] - self.center[0]) > CLIP * self.scale[0]:
             return 0.0
         return float(self.weights[0] / self.scale[0])
@@ -64,8 +64,8 @@ class FittedRegime:
         return float(np.sum(self.terms(columns))) + self.bias
 
 
-def standardized(columns: Floats, center: Floats, scale: Floats) -> Floats:
-    """Return columns as clipped standard scores; 0 where unseen. Shape (d,) or (n, d)."""
+def standardize(columns: Floats, center: Floats, scale: Floats) -> Floats:
+    """Return clipped standard scores, 0 where unknown. Shape (d,) or (n, d)."""
     scores = np.clip((columns - center) / scale, -CLIP, CLIP)
     return np.where(np.isnan(scores), 0.0, scores)
 
@@ -80,32 +80,32 @@ def fit_regime(
     noticeable: float = NOTICEABLE,
     seed: int,
 ) -> FittedRegime:
-    """Fit one regime; templates never stand on both sides of what it chooses by.
+    """Fit one regime. It chooses its regularisation on folds split by template.
 
     Args:
-        columns: shape (n, d); the first is an out-of-fold n-gram margin, NaN means unseen.
+        columns: shape (n, d); the first is an out-of-fold n-gram margin, NaN means unknown.
         targets: shape (n,).
         groups: shape (n,), the template of each snapshot.
-        weights: shape (n,), how much each snapshot counts.
-        grid: what to choose the regularisation of the dense features from.
-        noticeable: standard errors by which they must lower the loss to be taken in.
+        weights: shape (n,), the weight of each snapshot.
+        grid: regularisations of the dense features to choose from.
+        noticeable: the dense features must lower the loss by as many standard errors.
         seed: of the inner folds.
 
-    With fewer than 8 snapshots of a class, or where a margin that stands alone points the wrong
-    way, the n-gram margin is taken as it is.
+    The n-gram margin is used as it is if a class has fewer than 8 snapshots, or if the margin
+    alone would get a negative weight.
     """
     if min(targets.sum(), (~targets).sum()) < FEWEST:
-        return _untouched(columns.shape[1])
+        return _margin_alone(columns.shape[1])
     center, scale = _scaling(columns)
-    scores = standardized(columns, center, scale)
-    # The matrices are small: threads would wait for each other longer than they work.
+    scores = standardize(columns, center, scale)
+    # The matrices are so small that several threads would be slower than one.
     with threadpool_limits(limits=1):
-        tightness = _chosen(scores, targets, groups, weights, grid, noticeable, seed)
-        used = _used(scale, tightness)
-        slopes, bias = _fitted(scores[:, used], targets, weights, tightness)
+        tightness = _choose_tightness(scores, targets, groups, weights, grid, noticeable, seed)
+        used = _used_columns(scale, tightness)
+        slopes, bias = _fit_slopes(scores[:, used], targets, weights, tightness)
     if tightness == 0.0 and slopes[0] == 0.0:
-        # Nothing else is there to rank by.
-        return _untouched(columns.shape[1])
+        # Without the margin there would be nothing left to rank by.
+        return _margin_alone(columns.shape[1])
     learned = np.zeros(columns.shape[1])
     learned[used] = slopes
     return FittedRegime(
@@ -117,7 +117,7 @@ def fit_regime(
     )
 
 
-def _untouched(width: int) -> FittedRegime:
+def _margin_alone(width: int) -> FittedRegime:
     alone = np.zeros(width)
     alone[0] = 1.0
     return FittedRegime(
@@ -130,9 +130,9 @@ def _untouched(width: int) -> FittedRegime:
 
 
 def inner_folds(targets: Bools, groups: Ints, seed: int) -> list[tuple[Ints, Ints]]:
-    """Return up to four (fitted on, held) pairs, no template on both sides.
+    """Return up to four pairs (rows to fit on, held-out rows), split by template.
 
-    Both classes are in each fitted part; none where templates are too few for that.
+    Both classes are in every part to fit on. The list is empty if templates are too few for that.
     """
     per_class = min(len(np.unique(groups[targets])), len(np.unique(groups[~targets])))
     folds = min(INNER_FOLDS, per_class)
@@ -155,11 +155,11 @@ def _scaling(columns: Floats) -> tuple[Floats, Floats]:
     return center, np.where(spread > 1e-9, spread, np.inf)
 
 
-def _used(scale: Floats, tightness: float) -> Ints:
+def _used_columns(scale: Floats, tightness: float) -> Ints:
     return np.flatnonzero(np.isfinite(scale)) if tightness else np.array([0])
 
 
-def _chosen(
+def _choose_tightness(
     scores: Floats,
     targets: Bools,
     groups: Ints,
@@ -168,7 +168,7 @@ def _chosen(
     noticeable: float,
     seed: int,
 ) -> float:
-    """Return the tightness with the least loss on held-back templates, or 0: the margin alone."""
+    """Return the tightness with the least loss on held-out templates, or 0: the margin alone."""
     pairs = inner_folds(targets, groups, seed)
     varied = np.flatnonzero(scores.any(axis=0))
     if not pairs or not len(varied):
@@ -177,7 +177,7 @@ def _chosen(
     for fitted_on, held in pairs:
         for at, tightness in enumerate((0.0, *grid)):
             used = varied if tightness else np.array([0])
-            slopes, bias = _fitted(
+            slopes, bias = _fit_slopes(
                 scores[np.ix_(fitted_on, used)], targets[fitted_on], weights[fitted_on], tightness
             )
             margins = scores[np.ix_(held, used)] @ slopes + bias
@@ -186,30 +186,30 @@ def _chosen(
     best = 1 + int(np.argmin(losses[1:].sum(axis=1)))
     gained = np.bincount(groups, losses[0] - losses[best])[np.unique(groups)]
     error = float(np.std(gained)) * np.sqrt(len(gained))
-    # Equal gains on every template have no error, and an infinite demand times none is no number.
+    # If all templates gain alike, the error is 0, and infinity times 0 would be NaN.
     demanded = noticeable * error if error > 0.0 else min(noticeable, 0.0)
     return float(grid[best - 1]) if gained.sum() > demanded else 0.0
 
 
-def _fitted(
+def _fit_slopes(
     scores: Floats, targets: Bools, weights: Floats, tightness: float
 ) -> tuple[Floats, float]:
-    """Return slopes and intercept; the n-gram margin in the first column never counts against.
+    """Return slopes and intercept; the slope of the n-gram margin (column 0) is never negative.
 
-    Out of fold, a margin that knows nothing leans away from the held-back class (the rest holds
-    more of the other), which few snapshots can mistake for knowledge.
+    An out-of-fold margin without any information leans away from the held-out class, because the
+    other folds have fewer of that class. With few snapshots that can look like information.
     """
-    slopes, bias = _solved(scores, targets, weights, tightness)
+    slopes, bias = _solve(scores, targets, weights, tightness)
     if slopes[0] >= 0.0:
         return slopes, bias
     without = scores.copy()
     without[:, 0] = 0.0
-    slopes, bias = _solved(without, targets, weights, tightness)
+    slopes, bias = _solve(without, targets, weights, tightness)
     slopes[0] = 0.0
     return slopes, bias
 
 
-def _solved(
+def _solve(
     scores: Floats, targets: Bools, weights: Floats, tightness: float
 ) -> tuple[Floats, float]:
     from sklearn.exceptions import ConvergenceWarning  # a guard starts without it
@@ -217,7 +217,7 @@ def _solved(
 
     model = LogisticRegression(C=tightness or 1.0, solver="newton-cholesky", max_iter=200)
     with warnings.catch_warnings():
-        # Where Newton's line search finds nothing more to gain, lbfgs goes on from there.
+        # If Newton's line search fails to improve, the library goes on with lbfgs.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(scores, targets, sample_weight=weights)
     return model.coef_[0].copy(), float(model.intercept_[0])
