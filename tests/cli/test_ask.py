@@ -111,10 +111,10 @@ def test_a_users_own_database_takes_the_users_own_bundle(
         call = sentinel(*ask, "--monitor", fitted.monitor)
         bare = sentinel(*ask)
         later = sentinel(*ask[:-1], "--monitor", fitted.monitor, "--clock", "2101-01-01 00:00:00")
-    assert (later.code, "leave --clock out" in later.out) == (0, True)
+    assert (later.code, "leave out --clock" in later.out) == (0, True)
     assert CLOCK in later.out
     assert "2101-01-01 00:00:00" in later.out
-    assert f"now is {CLOCK} for this database" in call.err
+    assert f"the database's time is {CLOCK}" in call.err
     assert call.code == 0, call.err
     assert call.document["answer"]["status"] == "judged"
     if call.document["answer"]["delivered"]:

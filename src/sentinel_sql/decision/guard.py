@@ -44,12 +44,12 @@ from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
 
 @dataclass(frozen=True, kw_only=True)
 class Guard:
-    """A frozen monitor and the rules by which it stops runs. Immutable, so threads may share it.
+    """A frozen monitor and the rules by which it stops runs. Threads may share it.
 
     Attributes:
         monitor: frozen.
         policy: thresholds and delivery bar at the chosen stakes.
-        gate, early_stop, exact_bar: the rules in force, also for a session at other stakes.
+        gate, early_stop, exact_bar: the rules, also of sessions at other stakes.
         on_unavailable: what happens if the monitor can't judge: `withhold` stops the run at once,
             `deliver` delivers its answer unjudged.
         misfit: why the monitor can't judge these runs at all, or None.

@@ -26,7 +26,7 @@ from sentinel_sql.trajectory.record import (
 _FLOOR = -100.0
 """Replaces a log-probability of minus infinity, as in recorded runs."""
 _MOST_TOKENS = 1_000_000
-"""Most tokens of a step whose telemetry is read (our choice), since an iterator may be endless."""
+"""Most tokens of a step that are read (our choice), since an iterator may be endless."""
 _IMPOSSIBLE_TELEMETRY = (
     "the telemetry of step {} is impossible (a log-probability above 0, a negative entropy, a value "
     "that is no number, or unequal counts of both): it was left out"

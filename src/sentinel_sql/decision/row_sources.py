@@ -1,6 +1,7 @@
 """Reads the rows of a query result from any object, recognised by its methods.
 
-A data frame, an Arrow table, a cursor or a row is read without importing its library. `_READERS` lists the forms in the order in which they are tried.
+A data frame, an Arrow table, a cursor or a row is read without importing its library.
+`_READERS` lists the forms in the order in which they are tried.
 """
 
 from __future__ import annotations

@@ -17,13 +17,13 @@ from itertools import pairwise
 
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.sentence.contents import Contents, as_number, folded, units_in
-from sentinel_sql.decision.sentence.dates import Moment, moments_in, agrees
+from sentinel_sql.decision.sentence.dates import Moment, agrees, moments_in
 from sentinel_sql.decision.sentence.names import MOST_ROWS, SentenceNames
 from sentinel_sql.decision.sentence.numbers import UNITS, Number, blanked, numbers_in
 from sentinel_sql.decision.sentence.numbers_held import (
-    repeats_question,
     combined_units_held,
     holds_number,
+    repeats_question,
 )
 from sentinel_sql.errors import InputError
 from sentinel_sql.result_line import cell_text, whole_characters

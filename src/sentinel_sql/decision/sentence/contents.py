@@ -87,7 +87,7 @@ class Contents:
         return place < len(self.values) and self.values[place] <= high
 
     def few_columns(self) -> list[list[Decimal]]:
-        """Return the numeric columns, or no column if there are more than `MOST_DERIVED` numbers."""
+        """Return the numeric columns, or none if they hold more than `MOST_DERIVED` numbers."""
         some = [column for column in self.columns if column]
         return some if sum(map(len, some)) <= MOST_DERIVED else []
 
