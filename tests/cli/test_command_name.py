@@ -1,4 +1,4 @@
-"""Who is call_hint a command can call it: a bare name where that works, else a path that does."""
+"""The hint is a command that works: the bare name, or else the path."""
 
 from __future__ import annotations
 

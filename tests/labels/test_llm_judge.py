@@ -19,7 +19,7 @@ from sentinel_sql.errors import EndpointError, InputError, LabelsError
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.llm_judge import PROMPT_SHA256, REMINDER, TRIES, digit
 from sentinel_sql.labels.verdicts import VerdictLog, read_verdicts
-from sentinel_sql.pipeline.llm_label import Prepared, estimate, label_by_model, prepare
+from sentinel_sql.pipeline.llm_label import PreparedCases, estimate, label_by_model, prepare
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import ScriptedModel
 from sentinel_sql.trajectory.record import Trajectory
@@ -64,7 +64,7 @@ def runs(count: int = 5) -> tuple[list[Trajectory], list[Question]]:
     return made, asked
 
 
-def prepared(database: SqliteDatabase, *, rows: int = 20, count: int = 5) -> Prepared:
+def prepared(database: SqliteDatabase, *, rows: int = 20, count: int = 5) -> PreparedCases:
     return prepare(*runs(count), database, "sentinel-1", rows=rows)
 
 

@@ -250,9 +250,9 @@ def _setting(
 def _demo(folder: Path) -> DemoFolder:
     """Return the demo's folder; it is built first if it doesn't exist."""
     from sentinel_sql.hospital.recordings import recording
-    from sentinel_sql.pipeline.demo import build, existing
+    from sentinel_sql.pipeline.demo import build, find_demo
 
-    return existing(folder) or build(folder, runs=recording(), on_stage=say)
+    return find_demo(folder) or build(folder, runs=recording(), on_stage=say)
 
 
 def _ask_agent(
@@ -271,7 +271,7 @@ def _ask_agent(
 
     from sentinel_sql.cli.watch import answer_json, follow, no_screen, rules_json, screen
     from sentinel_sql.decision.guard import Guard
-    from sentinel_sql.pipeline.probe import probed_step
+    from sentinel_sql.pipeline.probe import probe_step
     from sentinel_sql.trajectory.record import AskedQuestion
 
     database = setting.database
@@ -299,7 +299,7 @@ def _ask_agent(
     ):
         steps = agent.steps(record)
         if prober is not None:
-            steps = (probed_step(step, prober) for step in steps)
+            steps = (probe_step(step, prober) for step in steps)
         answer, states = follow(session, steps, show)
     result = None if answer.final_sql is None else database.execute(answer.final_sql)
     return {

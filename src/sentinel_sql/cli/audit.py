@@ -271,7 +271,7 @@ def leakage(
     if untested := sum(row.holds is None for row in controls):
         say(
             f"sentinel: {untested} of {len(controls)} controls on shuffled labels couldn't be run, "
-            "because too few runs of a kind are labels_by_run: they show nothing"
+            "because too few runs of a kind are labelled: they show nothing"
         )
     emit(document, as_json=as_json, tables=lambda: leakage_tables(document["exhibits"]))
     if made.faults:

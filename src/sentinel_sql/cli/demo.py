@@ -52,7 +52,7 @@ def demo(
     The agent's runs are recorded. Everything else is computed now, on this machine and offline.
     """
     from sentinel_sql.hospital.recordings import DEFAULT, confidences, provenance, recording
-    from sentinel_sql.pipeline.demo import build, evaluated, without_answer
+    from sentinel_sql.pipeline.demo import build, evaluate_demo, without_answer
 
     made = build(
         folder,
@@ -61,7 +61,7 @@ def demo(
         on_stage=say,
     )
     say("replaying every system over the held-out runs")
-    evaluation = evaluated(made)
+    evaluation = evaluate_demo(made)
     document: dict[str, Any] = {
         "folder": str(folder),
         "runs": str(made.runs),

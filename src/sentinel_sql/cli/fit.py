@@ -1,4 +1,4 @@
-"""`sentinel fit`: fits a monitor on recorded, labels_by_run runs and saves it."""
+"""`sentinel fit`: fits a monitor on recorded, labelled runs and saves it."""
 
 from __future__ import annotations
 

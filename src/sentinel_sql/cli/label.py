@@ -27,7 +27,7 @@ from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, pro
 if TYPE_CHECKING:
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.pipeline.label import Labelling
-    from sentinel_sql.pipeline.llm_label import Cost, Prepared
+    from sentinel_sql.pipeline.llm_label import Cost, PreparedCases
     from sentinel_sql.questions.record import Question
     from sentinel_sql.trajectory.record import Trajectory
 
@@ -71,7 +71,7 @@ def label(
         int,
         typer.Option(
             min=0,
-            help="llm: most rows of each result that are sent to the judge; 0 sends only their number.",
+            help="llm: most rows of each result that the judge gets; 0 sends only their number.",
         ),
     ] = 20,
     price: Annotated[
@@ -169,7 +169,7 @@ def label(
 
 
 def _label_by_model(
-    prepared: Prepared,
+    prepared: PreparedCases,
     verdicts: Path,
     *,
     base_url: str,

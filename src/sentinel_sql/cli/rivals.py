@@ -40,7 +40,7 @@ from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, pro
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.equivalence import Equivalence
-    from sentinel_sql.rivals.ask_confidences import AskedSummary
+    from sentinel_sql.rivals.ask_confidences import AskSummary
     from sentinel_sql.rivals.ask_costs import Cost
     from sentinel_sql.rivals.self_report_questions import Asker
     from sentinel_sql.trajectory.record import Trajectory
@@ -244,7 +244,7 @@ def _cost_line(cost: Cost) -> str:
     return f"{cost.method}: {cost.records} answers, {cost.calls} calls, {tokens}{pace}"
 
 
-def _table(summary: AskedSummary) -> Any:
+def _table(summary: AskSummary) -> Any:
     return facts(
         f"Confidences in {summary.store}",
         {

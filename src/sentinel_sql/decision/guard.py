@@ -53,7 +53,7 @@ class Guard:
         on_unavailable: what happens if the monitor can't judge: `withhold` stops the run at once,
             `deliver` delivers its answer unjudged.
         misfit: why the monitor can't judge these runs at all, or None.
-        check_text: withhold an answer if its sentence states something that the result doesn't hold.
+        check_text: withhold an answer if its sentence states what the result doesn't hold.
     """
 
     monitor: Monitor
@@ -290,8 +290,8 @@ def _misfit(
     if fingerprint is not None and fingerprint != monitor.agent:
         return Misfit(
             reason="other-agent",
-            words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this agent is "
-            f"[{fingerprint}]; {difference(monitor.agent, fingerprint)}: guard that agent, or fit "
-            "a monitor on this one's runs",
+            words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this agent "
+            f"is [{fingerprint}]; {difference(monitor.agent, fingerprint)}: guard that agent, or "
+            "fit a monitor on this one's runs",
         )
     return None

@@ -28,8 +28,8 @@ _FLOOR = -100.0
 _MOST_TOKENS = 1_000_000
 """Most tokens of a step that are read (our choice), since an iterator may be endless."""
 _IMPOSSIBLE_TELEMETRY = (
-    "the telemetry of step {} is impossible (a log-probability above 0, a negative entropy, a value "
-    "that is no number, or unequal counts of both): it was left out"
+    "the telemetry of step {} is impossible (a log-probability above 0, a negative entropy, no "
+    "number, or unequal counts of both): it was left out"
 )
 
 

@@ -3,7 +3,7 @@
 The check needs no model. It reads numbers, dates, times and names. A number agrees with a result
 that holds the same number, also rounded, as a percentage or in another unit. If the words say so,
 it may also be a count, total, share or difference of the rows. A number that only repeats the
-question or a condition of the query agrees nothing. Names are recognised in English sentences
+question or a condition of the query is no statement. Names are recognised in English sentences
 only; in other languages only numbers, dates and quoted names are compared.
 """
 
