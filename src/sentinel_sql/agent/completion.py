@@ -1,7 +1,7 @@
-"""Reads a chat completion, in the shapes that servers give it, into a `Reply`.
+"""Reads a chat completion, in the forms that servers use, into a `Reply`.
 
-Beside OpenAI's own shape these are read: a stream of events that nobody asked for, content as a
-list of parts, text completions, native tool calls with a query, reasoning beside an empty content.
+Besides OpenAI's own form it reads an unrequested stream of events, content as a list of parts, text
+completions, native tool calls with a query, and reasoning with empty content.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _CUT: Mapping[str, CutBy] = {
     "cancelled": "fault",
     "insufficient_system_resource": "fault",
 }
-"""How servers say that a reply is not whole, in lower case → by what it was cut."""
+"""Finish reason of an incomplete reply, in lower case → what cut it."""
 
 
 class UnreadableError(Exception):
-    """A completion that holds neither a text nor a query; says so with the remedy."""
+    """A completion without a text or a query; the message has the remedy."""
 
 
 def read_completion(answer: Answer) -> Reply:
     """Return the reply of an answer with status 200.
 
     Raises:
-        UnreadableError: the completion is well formed and holds no text and no query.
-        ValueError, TypeError, KeyError, IndexError, AttributeError: it is no completion.
+        UnreadableError: the completion is well formed, but holds no text and no query.
+        ValueError, TypeError, KeyError, IndexError, AttributeError: the answer is no completion.
     """
     data = _document(answer)
     if isinstance(data, Mapping) and data.get("error") and not data.get("choices"):
@@ -66,7 +66,7 @@ def read_completion(answer: Answer) -> Reply:
     content = (choice.get("logprobs") or {}).get("content") or ()
     telemetry = read_tokens(content) if content else None
     return Reply(
-        # Half a surrogate pair, from a reply cut inside a character, has no UTF-8 form.
+        # A reply cut inside a character may end in half a surrogate pair, which has no UTF-8.
         text=text.encode("utf-8", "replace").decode(),
         logprobs=telemetry[0] if telemetry else None,
         entropies=(telemetry[1] or None) if telemetry else None,
@@ -83,7 +83,7 @@ def _document(answer: Answer) -> Any:
     text = answer.text
     events = "text/event-stream" in answer.headers.get("content-type", "")
     if events or text.lstrip().startswith(("data:", "event:", ": ", ":\n")):
-        return _joined(list(_events(text)))
+        return _join_chunks(list(_events(text)))
     return answer.parsed()
 
 
@@ -97,7 +97,7 @@ def _events(text: str) -> Iterator[Any]:
             yield parse_json(data)
 
 
-def _joined(events: Sequence[Any]) -> dict[str, Any]:
+def _join_chunks(events: Sequence[Any]) -> dict[str, Any]:
     """Join the chunks of a stream into one completion."""
     message: dict[str, Any] = {}
     texts: dict[str, list[str]] = {}
@@ -118,7 +118,7 @@ def _joined(events: Sequence[Any]) -> dict[str, Any]:
             delta = choice.get("delta") or choice.get("message") or {"content": choice.get("text")}
             for name in ("content", "reasoning_content", "reasoning", "refusal"):
                 if delta.get(name):
-                    texts.setdefault(name, []).append(_of_parts(delta[name]))
+                    texts.setdefault(name, []).append(_join_parts(delta[name]))
             if delta.get("function_call"):
                 _add_call(calls.setdefault(-1, {}), delta["function_call"])
             for number, call in enumerate(delta.get("tool_calls") or ()):
@@ -130,7 +130,7 @@ def _joined(events: Sequence[Any]) -> dict[str, Any]:
         "choices": [
             {
                 "message": message,
-                # A stream that just ends was cut off on the way.
+                # A stream without a finish reason was cut off.
                 "finish_reason": finish or "error",
                 "logprobs": {"content": logprobs},
             }
@@ -152,31 +152,31 @@ def _cut_by(choice: Mapping[str, Any]) -> CutBy | None:
     for name in ("finish_reason", "stop_reason", "native_finish_reason"):
         value = choice.get(name)
         if isinstance(value, str):
-            spelled = value.lower().removeprefix("finish_reason_").replace("-", "_")
-            if spelled in _CUT:
-                return _CUT[spelled]
+            reason = value.lower().removeprefix("finish_reason_").replace("-", "_")
+            if reason in _CUT:
+                return _CUT[reason]
     return None
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """Return what the model wrote: its content, then its tool call; else reasoning or refusal."""
-    written = _of_parts(message.get("content"))
+    """Return the model's text: its content and its tool call, or else its reasoning or refusal."""
+    written = _join_parts(message.get("content"))
     calls = [call.get("function") or call for call in message.get("tool_calls") or ()]
     calls += [message["function_call"]] if message.get("function_call") else []
-    called = calls_as_text(calls)
-    if called:
-        return f"{written}\n{called}".strip()
+    query_text = calls_as_text(calls)
+    if query_text:
+        return f"{written}\n{query_text}".strip()
     if written.strip():
         return written
     for name in ("reasoning_content", "reasoning", "thinking", "refusal"):
-        other = _of_parts(message.get(name))
+        other = _join_parts(message.get(name))
         if other.strip():
             return other
-    return _of_parts(message.get("content"), reasoning=True)
+    return _join_parts(message.get("content"), reasoning=True)
 
 
-def _of_parts(content: Any, *, reasoning: bool = False) -> str:
-    """Return a content as text: a text, or a list of parts; a part of thoughts where asked for."""
+def _join_parts(content: Any, *, reasoning: bool = False) -> str:
+    """Return a content as text: a text or a list of parts; parts of reasoning only if asked for."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -195,7 +195,7 @@ def _of_parts(content: Any, *, reasoning: bool = False) -> str:
             continue
         names = ("text", "content", "output_text", "refusal", "thinking", "reasoning")
         inner = next((part[name] for name in names if part.get(name)), None)
-        texts.append(_of_parts(inner, reasoning=reasoning))
+        texts.append(_join_parts(inner, reasoning=reasoning))
     return "".join(texts)
 
 
@@ -213,5 +213,5 @@ def _no_text(message: Mapping[str, Any], cut: CutBy | None) -> str:
 
 
 def _count(value: Any) -> int | None:
-    counted = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
-    return value if counted else None
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
+    return value if is_count else None

@@ -25,7 +25,7 @@ KNOWN_CLOCKS: Mapping[str, str] = {
 hospital. For other databases the user gives the clock."""
 
 CLOCK_FUNCTION = "sentinel_clock"
-"""SQL function of the executor: returns the clock for the text 'now', and any other value unchanged."""
+"""SQL function of the executor: returns the clock for 'now', and any other value unchanged."""
 
 # Position of each function's first time value, and the number of time values.
 _TIME_VALUES: Mapping[str, tuple[int, int]] = {

@@ -20,7 +20,7 @@ Row: TypeAlias = Sequence[Cell]
 Rows: TypeAlias = Sequence[Row]
 
 COMPARED_ROWS = 100
-"""Rows that the official scorers compare: v1 the first as returned, 2024 the first after sorting."""
+"""Rows that the official scorers compare: v1 the first returned, 2024 the first after sorting."""
 
 SIGNIFICANT_DIGITS = 9
 """Significant digits of fractional numbers in `sentinel-1` (our choice): more than measurements

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 TokenKind = Literal["word", "string", "quoted", "blob", "number", "variable", "mark"]
 
-# The quantifiers `*+` are possessive, so that a string without a closing quote runs to the end, as in
+# The quantifiers `*+` are possessive. A string without a closing quote then runs to the end, as in
 # SQLite, instead of ending at its last doubled quote.
 _TOKEN = re.compile(
     r"""

@@ -148,7 +148,7 @@ class SqliteDatabase:
 
     @property
     def memory_held_by(self) -> str:
-        """What bounds a query's memory: "the operating system", "SQLite's heap limit" or "nobody"."""
+        """What bounds a query's memory: the operating system, SQLite's heap limit, or nobody."""
         if self._in_process:
             return "nobody"
         worker = self._take()

@@ -36,8 +36,8 @@ HEAP_SHARE = 0.9
 """Share of a process's memory for SQLite; Python needs the rest to report a failure."""
 
 MAPPED = 1 << 30
-"""Bytes of the file that a worker maps instead of copying; they belong to the system's cache, not to
-the process. If the file is cut meanwhile, the worker ends, but not its parent."""
+"""Bytes of the file that a worker maps instead of copying; they belong to the system's cache, not
+to the process. If the file is cut meanwhile, the worker ends, but not its parent."""
 
 _EPONYMOUS = ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(READ_PRAGMAS)))
 
@@ -209,8 +209,8 @@ class Connection:
         connection.set_authorizer(self._gatekeeper)
 
     def _decode(self, text: bytes) -> str:
-        # Drops bytes that aren't UTF-8, like the official EHRSQL-2024 scorer. A character has at most
-        # 4 bytes, so at least one character too many is left, and `KeptRows` sees the cut.
+        # Drops bytes that aren't UTF-8, like EHRSQL-2024's scorer. A character has at most 4 bytes,
+        # so at least one character too many is left, and `KeptRows` sees the cut.
         return text[: 4 * (self._limits.cell + 1)].decode(errors="ignore")
 
 

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-from sentinel_sql.agent.react import Asked, finished
+from sentinel_sql.agent.react import Asked, make_trajectory
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes import Prober
 from sentinel_sql.errors import QuestionsError
@@ -218,7 +218,7 @@ def _runs(
 ) -> Iterator[Trajectory]:
     """Yield the run on one question, or nothing if the collection ends before it does."""
     try:
-        run = finished(agent.info, question, database, _until(stop, agent.steps(question)))
+        run = make_trajectory(agent.info, question, database, _until(stop, agent.steps(question)))
     except _StoppedError:
         return
     yield run if prober is None else with_probes(run, prober)

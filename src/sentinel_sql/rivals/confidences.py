@@ -149,7 +149,7 @@ class ConfidenceStore:
 
     @classmethod
     def open(cls, folder: str | Path, *, manifest: ConfidencesManifest) -> Self:
-        """Open a store (folder 0700, files 0600), or make one; an incomplete last line is moved aside.
+        """Open a store, or make one (folder 0700, files 0600); move an incomplete last line aside.
 
         Raises:
             StoreError: another process writes to the store, it is of another agent, it is

@@ -13,7 +13,7 @@ from sentinel_sql.agent.react import ReactAgent, whole_action
 from sentinel_sql.agent.self_report import (
     HOW_SURE,
     IS_IT_TRUE,
-    asked_after_answer,
+    chat_with_question,
     p_true,
     percentage,
 )
@@ -73,10 +73,10 @@ class Asker:
             )
         chat, answer = self._chat(run), run.steps[-1]
         if method == "p-true":
-            reply = self.word.complete(asked_after_answer(chat, answer, IS_IT_TRUE))
+            reply = self.word.complete(chat_with_question(chat, answer, IS_IT_TRUE))
             score, by = p_true(reply)
             return Confidence(**answer_fields, method=method, score=score, by=by, **_cost([reply]))
-        reply = self.number.complete(asked_after_answer(chat, answer, HOW_SURE))
+        reply = self.number.complete(chat_with_question(chat, answer, HOW_SURE))
         return Confidence(
             **answer_fields, method=method, score=percentage(reply.text), **_cost([reply])
         )
