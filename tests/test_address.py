@@ -20,6 +20,22 @@ SECRETS = [
     "mysql://s3cret@host",
 ]
 
+BARE_SECRETS = [
+    "host=h user=me password=s3cret",
+    "host=h password = 's3 cret' user=me",
+    "Server=h;User Id=me;Pwd=s3cret;Database=ward",
+    "me:s3cret@host/ward",
+    "PG:me:s3/cret@host",
+    "file:ward.sqlite?mode=ro&key=s3cret",
+    "http://host/v1;api_key=s3cret",
+    "http://host/v1 with access_token=s3cret",
+]
+
+
+@pytest.mark.parametrize("address", BARE_SECRETS)
+def test_secrets_in_other_forms_are_left_out_of_a_message(address: str) -> None:
+    assert "cret" not in without_secrets(f"database {address} isn't there; give a path")
+
 
 @pytest.mark.parametrize("address", SECRETS)
 def test_secrets_are_left_out_alone_and_in_a_message(address: str) -> None:
@@ -36,6 +52,9 @@ def test_secrets_are_left_out_alone_and_in_a_message(address: str) -> None:
         "write to me@example.org",
         "C:/data",
         "ratio 3:/4",
+        "q1: me@example.org asked, at 12:30 @ward",
+        "the keys of patients are id = 3",
+        "monkeys = 3",
     ],
 )
 def test_messages_without_secrets_stay_as_they_are(text: str) -> None:

@@ -219,6 +219,8 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
             return
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return
+        case ast.AnnAssign(annotation=ast.Name(id="TypeAlias")):
+            return
         case ast.arg() | ast.AnnAssign():
             skipped = [node.annotation]
         case ast.FunctionDef():

@@ -7,6 +7,14 @@ from typing import Final
 
 _ADDRESS: Final = re.compile(r"([a-z][a-z0-9+.-]*):/{1,3}([^\s'\"<>]+)", re.IGNORECASE)
 """A path library makes one slash of two, so one is enough to know an address by."""
+_SETTING: Final = re.compile(
+    r"\b(\w*(?:password|passwd|pwd|secret|token|key|sig|signature|credentials?))"
+    r"(\s*=\s*)(?:'[^']*'|\"[^\"]*\"|[^\s;&,'\")]+)",
+    re.IGNORECASE,
+)
+"""A secret among the settings of a connection, as in `host=h password=p` or `Server=h;Pwd=p`."""
+_USER: Final = re.compile(r"(?<![\w/])[\w.+\-]+:[^\s@'\"<>]+@(?=[\w\[])")
+"""User and password before a host, without a scheme."""
 _KIND: Final = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)
 
 
@@ -19,17 +27,19 @@ def shown_address(address: str) -> str:
     host, slash, path = rest.partition("/")
     if "@" in path:  # a password that holds a slash
         host, slash, path = rest.rpartition("@")[2].partition("/")
-    return f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"
+    return _SETTING.sub(r"\1\2…", f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}")
 
 
 def without_secrets(text: str) -> str:
     """Return a message with every address in it shortened by `shown_address`.
 
-    Addresses without a user, a password or a query stay as they are.
+    Addresses without a user, a password or a query stay as they are. Outside of addresses the
+    secrets among a connection's settings and before a host's `@` are left out.
     """
-    return _ADDRESS.sub(
+    shown = _ADDRESS.sub(
         lambda found: shown_address(found[0]) if re.search("[@?]", found[2]) else found[0], text
     )
+    return _USER.sub("…@", _SETTING.sub(r"\1\2…", shown))
 
 
 def kind_of_address(text: str) -> str | None:

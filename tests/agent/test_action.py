@@ -122,7 +122,9 @@ def test_the_best_so_far_is_found_before_and_behind_the_action(query: str, best:
 
 TOKENS = ["<|im_end|>", "</s>", "<|eot_id|>", "<end_of_turn>", "<|endoftext|>", "[/INST]", "<s>",
           "<|end|>", "<|return|>", "<|im_start|>", "<｜end▁of▁sentence｜>", "<|im_end", "<eos>",
-          "<|END_OF_TURN_TOKEN|>", "</think>", "<end_of_utterance>"]  # fmt: skip
+          "<|END_OF_TURN_TOKEN|>", "</think>", "<end_of_utterance>",
+          "<EOS>", "<EOT>", "</answer>", "</sql>", "</S>", "[EOS]", "[/SYS]",
+          "[|endofturn|]"]  # fmt: skip
 tokens = st.sampled_from(TOKENS)
 
 
@@ -143,6 +145,16 @@ def test_a_template_token_before_tag_or_query_changes_nothing(token: str, query:
         action = parse_reply(text)
         assert (action.kind, action.sql) == ("sql", query)
         assert action.thought in (None, "a")
+
+
+@pytest.mark.parametrize(
+    "token", ["<im_end>", "<turn|>", "<_end>", "<reserved_106>", "<SPECIAL_12>", "<a:b><pad>"]
+)
+def test_a_token_that_nobody_knows_ends_a_query_at_the_end_of_a_reply(token: str) -> None:
+    assert parse_reply(f"FINAL_SQL: SELECT a FROM t WHERE b > 1{token}\n").sql == (
+        "SELECT a FROM t WHERE b > 1"
+    )
+    assert parse_reply(f"FINAL_SQL: <sql>SELECT 1</sql>{token}").sql == "SELECT 1"
 
 
 @given(tokens, st.sampled_from("'\""))

@@ -44,7 +44,22 @@ def called(name: str, arguments: Any) -> dict[str, Any]:
         ({"finish_reason": "content_filter"}, "filter"),
         ({"finish_reason": "SAFETY"}, "filter"),
         ({"finish_reason": "abort"}, "fault"),
+        ({"finish_reason": "max_completion_tokens"}, "length"),
+        ({"finish_reason": "FinishReason.MAX_TOKENS"}, "length"),
+        ({"finish_reason": {"type": "length", "length": 512}}, "length"),
+        ({"finish_details": {"type": "max_tokens"}}, "length"),
+        ({"finishReason": "MAX_TOKENS"}, "length"),
+        ({"done_reason": "length"}, "length"),
+        ({"finish_reason": "stop", "stop_type": "limit"}, "length"),
+        ({"finish_reason": "stop", "truncated": True}, "length"),
+        ({"finish_reason": "sensitive"}, "filter"),
+        ({"finish_reason": "repetition"}, "fault"),
+        ({"finish_reason": "a reason of next year"}, "fault"),
+        ({"finish_reason": "stop", "error": {"code": 502}}, "fault"),
         ({"finish_reason": "stop"}, None),
+        ({"finish_reason": {"type": "stop", "matched": 2}}, None),
+        ({"finish_reason": "STOP"}, None),
+        ({"finish_reason": "stop", "stop_reason": "\nRESULT:"}, None),
         ({"finish_reason": "eos_token"}, None),
         ({"finish_reason": "tool_calls"}, None),
         ({"finish_reason": "stop", "stop_reason": 151645}, None),
@@ -53,6 +68,23 @@ def called(name: str, arguments: Any) -> dict[str, Any]:
 )
 def test_a_cut_reply_says_by_what_it_was_cut(spelling: dict[str, Any], by: str | None) -> None:
     assert read({"content": f"FINAL_SQL: {SQL}"}, **spelling).cut_by == by
+
+
+@pytest.mark.parametrize(
+    ("beside", "cap", "by"),
+    [
+        ({"usage": {"completion_tokens": 512}}, 512, "length"),
+        ({"usage": {"completion_tokens": 511}}, 512, None),
+        ({"usage": {"completion_tokens": 512}}, None, None),
+        ({"incomplete_details": {"reason": "max_output_tokens"}}, 512, "length"),
+        ({"error": {"code": 502, "message": "gone"}}, 512, "fault"),
+    ],
+)
+def test_a_cut_is_found_though_the_choice_states_no_reason(
+    beside: dict[str, Any], cap: int | None, by: str | None
+) -> None:
+    body = {"choices": [{"message": {"content": f"FINAL_SQL: {SQL}"}}], **beside}
+    assert read_completion(Answer(status=200, body=json.dumps(body).encode()), cap=cap).cut_by == by
 
 
 @pytest.mark.parametrize(
@@ -65,6 +97,9 @@ def test_a_cut_reply_says_by_what_it_was_cut(spelling: dict[str, Any], by: str |
         {"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": SQL}]},
         {"content": None, "reasoning_content": f"SQL: {SQL}"},
         {"content": "", "reasoning": f"SQL: {SQL}"},
+        {"content": None, "reasoning_text": f"SQL: {SQL}"},
+        {"content": "", "reasoning_details": [{"type": "reasoning.text", "text": SQL}]},
+        {"content": "", "thinking_blocks": [{"type": "thinking", "thinking": SQL}]},
         {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": SQL}]}]},
         {"content": None, "function_call": {"name": "q", "arguments": json.dumps({"sql": SQL})}},
         called("run_sql", json.dumps({"query": SQL})),
@@ -101,6 +136,8 @@ def test_a_refusal_is_the_models_own_words() -> None:
         ({"content": None}, {}, "without any text"),
         ({"content": " \n"}, {}, "without any text"),
         ({"content": []}, {}, "without any text"),
+        ({"content": "<|im_end|>"}, {}, "template tokens alone"),
+        ({"content": "<think>and so on"}, {}, "--max-tokens"),
         ({"content": None}, {"finish_reason": "length"}, "--max-tokens"),
         ({"content": ""}, {"finish_reason": "content_filter"}, "content filter"),
         (called("weather", {"town": "Rome"}), {}, "tool parser"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sentinel_sql.agent.model import Message, Reply
+from sentinel_sql.agent.model import CutBy, Message, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import REMINDER, ReactAgent
 from sentinel_sql.database.sqlite import SqliteDatabase
@@ -72,6 +72,22 @@ def test_without_commitment_the_run_ends_at_the_cap(database: SqliteDatabase) ->
     run = agent(database, ["SQL: SELECT 1"], max_steps=3).run(QUESTION)
     assert run.outcome.kind == "cap"
     assert len(run.steps) == 3
+
+
+@pytest.mark.parametrize(("cut_by", "void"), [(None, True), ("length", False)])
+def test_reasoning_without_an_action_voids_the_run_unless_it_was_cut(
+    database: SqliteDatabase, cut_by: CutBy | None, void: bool
+) -> None:
+    class Thinker(ScriptedModel):
+        def complete(self, messages: Sequence[Message]) -> Reply:
+            return Reply(text="I should count them.", reasoning=True, cut_by=cut_by)
+
+    reacting = dataclasses.replace(agent(database, [""]), model=Thinker([""]))
+    if void:
+        with pytest.raises(EndpointError, match="reasoning and no action"):
+            reacting.run(QUESTION)
+    else:
+        assert {step.notes for step in reacting.run(QUESTION).steps} == {("cut-by-length",)}
 
 
 def test_an_invalid_reply_is_a_step_and_answered_with_a_reminder(database: SqliteDatabase) -> None:

@@ -67,6 +67,23 @@ def test_the_cap_is_renamed_where_its_name_is_refused() -> None:
     assert "max_completion_tokens" in taken_after(Picky("max_tokens", says=says))
 
 
+@pytest.mark.parametrize("status", [403, 404, 501])
+def test_a_refusal_of_another_status_counts_where_it_names_a_field(status: int) -> None:
+    def naming(body: Form) -> Answer:
+        refused = {"error": {"message": "You are not allowed to request logprobs from this model"}}
+        said = json.dumps(refused).encode()
+        return Answer(status=status, body=said) if "logprobs" in body else Answer(status=200)
+
+    def silent(body: Form) -> Answer:
+        return Answer(status=status, body=b'{"error": {"message": "no such model"}}')
+
+    fields = RequestFields(LADDERS)
+    assert fields.ask({}, naming).status == 200
+    assert fields.adapted == ("logprobs and top_logprobs left out",)
+    fields = RequestFields(LADDERS)
+    assert (fields.ask({}, silent).status, fields.adapted) == (status, ())
+
+
 def test_a_fastapi_error_names_its_field() -> None:
     def post(body: Form) -> Answer:
         detail = [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]

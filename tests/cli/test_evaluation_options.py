@@ -121,7 +121,7 @@ def test_a_copied_run_fails_loudly_after_its_tables_are_kept(
         *("--labels", fitted.labels, "--out", tmp_path / "kept", "--json"),
     )
     assert call.code == 6
-    assert "1 transcripts stand in more than one of the pools" in call.err
+    assert "1 transcripts are in more than one of the pools" in call.err
     assert len(call.err.splitlines()) == 1
     assert call.document["faults"]
     (across,) = [

@@ -97,8 +97,45 @@ def test_show_without_an_id_lists_the_runs(fitted: Project, sentinel: Sentinel) 
         run.question.id for run in read_trajectories(fitted.store)
     ]
     assert sentinel("show", fitted.store).code == 0
-    call = sentinel("show", fitted.store, listed[0]["id"])
-    assert (call.code, "--monitor" in call.err) == (2, True)
+
+
+def test_show_reads_a_run_before_any_monitor_is_fitted(fitted: Project, sentinel: Sentinel) -> None:
+    for run in list(read_trajectories(fitted.store))[:5]:
+        shown = sentinel("show", fitted.store, run.question.id, "--json").document
+        assert shown["question"] == {"id": run.question.id, "text": run.question.text}
+        assert shown["outcome"] == run.outcome.kind
+        assert [(step["t"], step["sql"]) for step in shown["steps"]] == [
+            (t, step.sql) for t, step in enumerate(run.steps, start=1)
+        ]
+        lines = sentinel("show", fitted.store, run.question.id).out.splitlines()
+        assert lines[0] == run.question.text
+        assert lines[-1] == f"outcome: {run.outcome.kind}"
+        assert max(map(len, lines)) <= 80
+
+
+def test_show_lists_the_runs_of_a_project_whose_settings_name_a_monitor(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    settings = tmp_path / "sentinel.toml"
+    settings.write_text(f'monitor = "{fitted.monitor}"\nlabels = "{fitted.labels}"\n')
+    listed = sentinel("--settings", settings, "show", fitted.store, "--json").document["runs"]
+    assert listed == sentinel("show", fitted.store, "--json").document["runs"]
+
+
+def test_label_names_an_id_that_runs_of_unknown_questions_could_carry(
+    fitted: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    for text, expected in (
+        ("question,gold_sql\nhow many,SELECT 1\n", "'mine-1'"),
+        ("id,question,gold_sql\n7,how many,SELECT 1\n", "'7'"),
+    ):
+        questions = tmp_path / "mine.csv"
+        questions.write_text(text)
+        call = sentinel(
+            *("label", fitted.store, "--questions", questions),
+            *("--database", fitted.database, "--out", tmp_path / "labels.jsonl"),
+        )
+        assert (call.code, expected in call.err) == (2, True), call.err
 
 
 def test_a_limit_leaves_gaps_and_says_so(

@@ -79,13 +79,16 @@ def test_a_hospital_replaces_no_file_that_is_of_none(part: str, tmp_path: Path) 
     assert (tmp_path / part).read_text() == "mine"
 
 
-def test_options_of_one_run_without_a_run_and_an_empty_question_are_refused(
+def test_reasons_without_a_run_or_a_monitor_and_an_empty_question_are_refused(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:
-    for options in (("--why",), ("--html", tmp_path / "page.html"), ("--monitor", fitted.monitor)):
-        told = sentinel("show", fitted.store, *options)
-        assert told.code == 2
-        assert "which run?" in told.err
+    one = sentinel("show", fitted.store, "--json").document["runs"][0]["id"]
+    monitor = ("--monitor", fitted.monitor)
+    for place in ((), (one,), monitor):
+        for options in (("--why",), ("--html", tmp_path / "page.html")):
+            told = sentinel("show", fitted.store, *place, *options)
+            assert told.code == 2
+            assert "name the id of its question" in told.err
     told = sentinel("ask", "  ", "--folder", tmp_path / "demo", "--base-url", "http://127.0.0.1:1")
     assert told.code == 2
     assert "no question" in told.err

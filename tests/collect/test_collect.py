@@ -260,6 +260,17 @@ def test_a_question_given_twice_is_refused_before_anything_runs(
     assert not (tmp_path / "s").exists()
 
 
+def test_other_questions_under_the_ids_of_a_store_are_refused(
+    database: SqliteDatabase, tmp_path: Path
+) -> None:
+    collect(questions(2), agent(database, SCRIPT), database, store=tmp_path / "s")
+    other = Question(id="q1", text="another question", answerable=True)
+    with pytest.raises(StoreError, match="other questions under 1 of these ids, such as q1"):
+        collect([questions(1)[0], other], agent(database, SCRIPT), database, store=tmp_path / "s")
+    again = collect(questions(3), agent(database, SCRIPT), database, store=tmp_path / "s")
+    assert (again.already_there, again.done) == (2, 1)
+
+
 def test_another_agents_store_is_refused(database: SqliteDatabase, tmp_path: Path) -> None:
     collect(questions(1), agent(database, SCRIPT), database, store=tmp_path / "s")
     other = ReactAgent(

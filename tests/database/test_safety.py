@@ -187,6 +187,17 @@ def test_a_refusal_names_the_statement_that_was_written(
 
 
 @pytest.mark.parametrize(
+    "table", ["pragma_compile_options", "pragma_database_list", "pragma_function_list", "dbstat"]
+)
+def test_reading_a_built_in_table_is_never_called_an_update(
+    table: str, ward: SqliteDatabase
+) -> None:
+    result = ward.execute(f"SELECT * FROM {table}")
+    assert result.kind in ("refused", "error")  # SQLite may be built without it
+    assert not set((result.error or "").split()) & {"UPDATE;", "DELETE;", "INSERT;", "CREATE"}
+
+
+@pytest.mark.parametrize(
     "sql",
     [
         "SELECT name FROM pragma_table_info('patients')",

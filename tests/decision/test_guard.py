@@ -360,6 +360,7 @@ def test_a_broken_head_delivers_nothing_and_says_so(
     assert (answer.value, answer.confidence) == (None, None)
     assert "smith" not in repr(answer) + repr(session.verdict)
     assert session.fault is not None
+    assert answer.fault is session.fault
 
 
 def test_unjudged_answers_pass_only_where_that_was_asked_for(monitor: Monitor) -> None:
@@ -389,6 +390,7 @@ def test_a_monitor_of_another_world_judges_nothing(
     assert session.answer is not None
     assert (session.answer.decision, session.answer.reason) == ("refuse", reason)
     assert isinstance(session.fault, BundleError)
+    assert session.answer.fault is session.fault
     assert "the monitor was fitted on" in str(session.fault)
     own = {"agent": monitor.agent, "schema": header().schema, "clock": CLOCK}
     with lenient(monitor, **own).session(ASKED) as session:
@@ -631,3 +633,15 @@ def test_another_agent_is_told_by_what_differs(
         with Guard.over(monitor, stakes=1.0, agent=agent).session(ASKED) as session:
             assert session.verdict.reason == "other-agent"
             assert words in str(session.fault)
+
+
+def test_guard_by_default_stops_nothing_mid_run_and_asks_for_chow_s_bar(
+    monitor: Monitor, tmp_path: Path
+) -> None:
+    save(monitor, tmp_path / "monitor")
+    for guard in (
+        Guard.over(monitor, stakes=1.0),
+        Guard.load(tmp_path / "monitor", stakes=1.0),
+    ):
+        assert (guard.policy.early, guard.policy.bar) == (None, "chow")
+        assert guard.on_unavailable == "withhold"

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from score_cases import prefix_scores, random_scores
+from sentinel_sql.decision.policy import Policy
+from sentinel_sql.decision.ragged_columns import first_where, terminal
 from sentinel_sql.errors import BundleError
 from sentinel_sql.monitor.prefix_scores import PrefixScores
 
@@ -33,3 +35,12 @@ def test_columns_that_are_missing_or_do_not_fit_are_refused() -> None:
     for name in columns:
         with pytest.raises(BundleError, match="fit together"):
             PrefixScores.from_columns(columns | {name: columns[name][:-1]})
+
+
+def test_no_runs_have_no_time_and_no_decision() -> None:
+    none = random_scores(1, 0)
+    for times in (first_where(none, np.zeros(0, np.bool_)), terminal(none)):
+        assert times.tolist() == []
+        assert times.dtype == np.int64
+    verdicts = Policy(stakes=1.0, theta=0.5, early=0.5, bar="chow").replay(none)
+    assert (len(verdicts.t), int(verdicts.delivered.sum())) == (0, 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-_SETS_UP = ("pip install", "make ")
+_SETS_UP = ("python3 -m venv", ". .venv", "pip install", "make ")
 _IN_THIS_CODE = "from sentinel_sql.cli.main import run; run()"
 
 

@@ -94,7 +94,7 @@ def test_spending_log_beside_the_bundle_survives_a_new_fit(bundle: Path) -> None
     assert (first.spent, judged(bundle=bundle).spent) == (1, 2)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [set(line) for line in lines] == [
-        {"time", "pools", "runs", "monitor", "labels", "settings"}
+        {"time", "pools", "runs", "monitor", "labels", "settings", "line", "crc32"}
     ] * 2
     assert {line["runs"] for line in lines} == {first.hashes["runs"]}
 

@@ -47,7 +47,8 @@ def test_replay_equals_stepping_by_hand(
     run = replay(scores, system, thresholds=frozen, stakes=stakes, exact=exact)
     verdicts = replay_one_by_one(
         scores,
-        theta=run.policy.theta,
+        # Stakes that the calibration runs don't carry: every run is refused at t = 0.
+        theta=run.policy.theta if run.policy.served else np.inf,
         early=run.policy.early,
         stakes=stakes,
         exact=exact,

@@ -132,7 +132,7 @@ def test_transcript_in_two_pools_is_a_fault_and_a_repeated_question_is_counted()
     assert rows["transcripts", "pools"].across == 1
     assert rows["questions", "pools"].across >= 1
     (told,) = found.faults
-    assert "1 transcripts stand in more than one of the pools" in told
+    assert "1 transcripts are in more than one of the pools" in told
     assert "sentinel questions pools" in told
 
 

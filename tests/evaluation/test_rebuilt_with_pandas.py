@@ -77,6 +77,8 @@ def test_the_ladder(folder: Path, document: dict[str, Any], runs: pd.DataFrame) 
             "early-stop": {"theta": theta, "early": stops[line.stakes], "bar": bar},
             "always-abstain": {"theta": np.inf, "early": None, "bar": None},
         }[line.system]
+        if checks["bar"] is not None and line.stakes > document["thresholds"]["served"]["limit"]:
+            checks["theta"] = np.inf  # every run is refused at t = 0
         both = runs.apply(lambda run, how=checks: pd.Series(decided(run, **how)), axis=1)
         delivered, steps = both[0].astype(bool), both[1].astype(int)
         earned = pd.Series(0.0, index=runs.index)

@@ -30,13 +30,19 @@ def test_mean_deviation_and_range_are_of_the_seeds_figures() -> None:
     values = {(row.figure, row.stakes): [] for row in seed_figures(by_seed).rows}
     for row in seed_figures(by_seed).rows:
         values[row.figure, row.stakes].append(row.value)
+    measured = 0
     for row in seed_variance(by_seed).rows:
-        told = values[row.figure, row.stakes]
-        assert row.seeds == len(told) == 3
-        assert row.of_record == told[0]
-        assert row.mean == pytest.approx(np.mean(told))
-        assert row.sd == pytest.approx(np.std(told, ddof=1))
-        assert (row.lowest, row.highest) == (min(told), max(told))
+        known = values[row.figure, row.stakes]
+        assert row.seeds == len(known) == 3
+        assert row.of_record == known[0]
+        if None in known:  # nothing is delivered at stakes that the runs don't carry
+            assert row.mean is None
+            continue
+        measured += 1
+        assert row.mean == pytest.approx(np.mean(known))
+        assert row.sd == pytest.approx(np.std(known, ddof=1))
+        assert (row.lowest, row.highest) == (min(known), max(known))
+    assert measured > 10
 
 
 def test_figures_are_those_of_the_exhibits() -> None:

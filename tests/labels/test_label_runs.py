@@ -105,6 +105,26 @@ def test_each_kind_of_run_gets_its_label(
     assert label.answerable == (not trajectory.question.id.startswith("phone"))
 
 
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [
+        ("How many?", 0),
+        ("how  MANY?\n", 0),
+        ("Database: ward.\nQuestion: How many? Answer in SQL.", 0),
+        ("How many men?", 1),
+        ("Which?", 1),
+    ],
+)
+def test_a_run_that_was_asked_something_else_is_counted(
+    database: Counting, asked: str, other: int
+) -> None:
+    counted = run("count", "SELECT 3")
+    question = counted.question.model_copy(update={"text": asked})
+    reworded = counted.model_copy(update={"question": question})
+    made = label_runs([reworded], QUESTIONS, database, "rules", "sentinel-1")
+    assert made.to_json().get("other_wording", 0) == made.reworded == other
+
+
 def test_the_strict_judge_forgives_nothing(database: Counting) -> None:
     runs = [run("which", "SELECT x FROM t")]
     (label,) = label_runs(runs, QUESTIONS, database, "strict", "sentinel-1").labels

@@ -228,9 +228,33 @@ def test_a_turned_answer_to_an_ordering_gold_is_not_correct(question: str, reaso
     assert judge(gold, turned, question=question).correct  # this gold doesn't order
 
 
+@pytest.mark.parametrize(
+    ("gold_sql", "correct"),
+    [
+        ("SELECT d FROM (SELECT d, at FROM t ORDER BY at)", False),
+        ("SELECT d FROM (SELECT * FROM (SELECT d FROM t ORDER BY at) LIMIT 2) AS x", False),
+        ("WITH x AS (SELECT d FROM t ORDER BY at) SELECT d FROM x", False),
+        ("SELECT d FROM (SELECT d FROM t UNION SELECT e FROM u ORDER BY 1)", False),
+        ("SELECT d FROM (SELECT d FROM t ORDER BY at) GROUP BY d", True),
+        ("SELECT x.d FROM (SELECT d FROM t ORDER BY at) AS x JOIN u ON u.d = x.d", True),
+        ("SELECT d FROM t WHERE d IN (SELECT d FROM t ORDER BY at LIMIT 2)", True),
+        ("WITH RECURSIVE x AS (SELECT d FROM x) SELECT d FROM x", True),
+    ],
+)
+def test_an_order_of_the_subquery_that_a_gold_reads_alone_counts(
+    gold_sql: str, correct: bool
+) -> None:
+    gold, turned = [("a",), ("b",)], [("b",), ("a",)]
+    assert judge(gold, turned, question="By date", gold_sql=gold_sql).correct is correct
+
+
 def test_order_does_not_count_where_the_wording_says_so() -> None:
     ordered = "SELECT d FROM t ORDER BY d"
-    for question in ("Name the drugs in any order.", "The drugs; order doesn't matter."):
+    for question in (
+        *("Name the drugs in any order.", "The drugs; order doesn't matter."),
+        *("The drugs (unsorted).", "The drugs, regardless of their order."),
+        *("The drugs, in no specific order", "The order of the drugs doesn't matter"),
+    ):
         assert judge(
             [("a",), ("b",)], [("b",), ("a",)], question=question, gold_sql=ordered
         ).correct

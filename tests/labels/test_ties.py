@@ -115,16 +115,32 @@ def test_questions_check_flags_what_the_data_don_t_determine(database: SqliteDat
         "alike": "SELECT score FROM t ORDER BY score LIMIT 2",
         "unordered": "SELECT name FROM t",
         "one": "SELECT max(score) FROM t ORDER BY 1 LIMIT 1",
+        "no-order": "SELECT name FROM t LIMIT 1",
+        "no-order-all": "SELECT name FROM t LIMIT 9",
+        "no-order-alike": "SELECT 1 FROM t LIMIT 1",
+        "ordered-within": "SELECT * FROM (SELECT name FROM t ORDER BY name) LIMIT 1",
+        "distinct-cut": "SELECT DISTINCT score, name FROM t ORDER BY score LIMIT 2",
+        "distinct": "SELECT DISTINCT score FROM t ORDER BY score LIMIT 2",
+        "cut-within": f"SELECT * FROM ({TOP_3})",
+        "cut-in-condition": "SELECT max(name) FROM t WHERE name IN (SELECT name FROM t LIMIT 2)",
+        "cut-of-common": f"WITH c AS ({TOP_3}) SELECT count(*) FROM c WHERE name = 'c'",
+        "cut-that-exists": "SELECT 1 WHERE EXISTS (SELECT name FROM t LIMIT 1)",
+        "no-tie-within": "SELECT * FROM (SELECT name FROM t ORDER BY score DESC LIMIT 2)",
     }
     questions = [
         Question(id=name, text="?", answerable=True, gold_sql=sql) for name, sql in golds.items()
     ]
     report = check_questions(questions, database)
-    assert set(report.undetermined_ids) == {"cut", "cut-by-place", "cut-by-offset", "order"}
-    assert report.undetermined == 4
+    assert set(report.undetermined_ids) == {
+        *("cut", "cut-by-place", "cut-by-offset", "order", "no-order", "distinct-cut"),
+        *("cut-within", "cut-in-condition", "cut-of-common"),
+    }
+    assert report.undetermined == 9
+    assert "have no order" in report.undetermined_ids["no-order"]
+    assert "of a subquery" in report.undetermined_ids["cut-within"]
     assert "cuts through a tie" in report.undetermined_ids["cut"]
     assert "any order" in report.undetermined_ids["order"]
-    assert report.summary == "all 9 queries run; no answer is given to compare with"
+    assert report.summary == "all 20 queries run; no answer is given to compare with"
 
 
 @pytest.mark.parametrize(

@@ -107,3 +107,8 @@ def test_scores_of_any_range_get_confidences() -> None:
     fitted = fit_map(raw, np.array([False, False, True, True, True]))
     assert (np.diff(fitted(raw)) >= 0).all()
     assert fitted(np.array([-100.0, 100.0])).tolist() == [fitted(raw)[0], fitted(raw)[-1]]
+
+
+def test_a_stored_map_from_zero_to_one_is_restored() -> None:
+    arrays = {"scores": np.array([0.0, 1.0]), "confidences": np.array([0.0, 1.0])}
+    assert CalibrationMap.restore(arrays)([0.25, 1.0]).tolist() == [0.25, 1.0]

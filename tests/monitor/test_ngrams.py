@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,3 +35,10 @@ def test_all_pieces_of_a_word_are_counted(word: str) -> None:
 def test_word_order_matters() -> None:
     one, other = count_ngrams("death before discharge"), count_ngrams("discharge before death")
     assert not np.array_equal(one.buckets, other.buckets)
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_text_without_a_word_has_no_ngram(text: str) -> None:
+    found = count_ngrams(text)
+    assert (found.buckets.tolist(), found.counts.tolist()) == ([], [])
+    assert (found.buckets.dtype, found.counts.dtype) == (np.int32, np.int32)

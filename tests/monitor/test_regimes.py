@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from sentinel_sql.monitor.heads.regimes import GRID, fit_regime, inner_folds
+from sentinel_sql.monitor.heads.regimes import CLIP, GRID, FittedRegime, fit_regime, inner_folds
 
 N, WIDTH = 240, 12
 
@@ -106,3 +106,25 @@ def test_every_choice_of_the_regularisation_is_stronger_than_the_library_s_own()
     # A grid for pools of a hundred runs: the data never weigh as much as by default, which is 1.
     assert list(GRID) == sorted(GRID)
     assert max(GRID) <= 0.1
+
+
+@pytest.mark.parametrize("spreads", [-4.5, -3.9, -1.0, 0.0, 2.5, 3.9, 4.5])
+def test_slope_is_what_a_unit_of_the_ngram_margin_adds(spreads: float) -> None:
+    regime = FittedRegime(
+        center=np.array([1.0, 0.0]),
+        scale=np.array([2.0, 1.0]),
+        weights=np.array([0.6, 0.3]),
+        bias=0.1,
+        tightness=0.1,
+    )
+    row = np.array([1.0 + 2.0 * spreads, 0.5])
+    further = row + np.array([0.01, 0.0])
+    assert (regime.margin(further) - regime.margin(row)) / 0.01 == pytest.approx(regime.slope(row))
+    assert (regime.slope(row) == 0.0) == (abs(spreads) > CLIP)
+
+
+def test_margin_alone_that_points_the_wrong_way_is_taken_as_it_is() -> None:
+    columns, targets, groups = made(7, planted=False)
+    alone = columns[:, :1] - 2.0 * targets[:, np.newaxis]
+    regime = fit_regime(alone, targets, groups, np.ones(N), seed=0)
+    assert [regime.margin(row) for row in alone] == alone[:, 0].tolist()

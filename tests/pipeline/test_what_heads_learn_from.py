@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from run_cases import HEADER, planted_store
-from sentinel_sql.monitor.heads.linear import fit_ngrams, weigh
+from sentinel_sql.monitor.heads.linear import fit_ngrams, fit_regimes
 from sentinel_sql.monitor.heads.ngram_head import NgramHead
 from sentinel_sql.monitor.heads.ngrams import Counts, count_ngrams
 from sentinel_sql.pipeline.fit import fit
@@ -102,7 +102,7 @@ def test_regimes_weigh_both_classes_the_same_however_rare_one_is(share: float) -
     cases = 800
     targets = rng.permutation(np.arange(cases) < cases * share)
     margins = rng.normal(size=cases) + targets  # else a regime would take the margin as it is
-    for regime in weigh(
+    for regime in fit_regimes(
         margins,
         rng.normal(size=(cases, 2)),
         rng.random(cases) < 0.5,

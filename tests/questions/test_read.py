@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +311,8 @@ def sheet(delimiter: str = ",", end: str = "\r\n", **quoting: Any) -> str:
         ("empty last rows", (sheet(";") + ";;\r\n;;\r\n").encode()),
         ("empty last columns", sheet(";").replace("\r\n", ";;\r\n").encode()),
         ("line feeds", sheet(end="\n").encode()),
+        ("carriage returns", sheet(end="\r").encode()),
+        ("carriage returns and a mark", ("\ufeffsep=;\r" + sheet(";", end="\r")).encode()),
         ("packed", gzip.compress(sheet(";").encode())),
     ],
 )
@@ -321,6 +324,34 @@ def test_a_table_is_read_as_spreadsheets_write_it(
         ("a", "How many, in all?", "SELECT count(*) FROM t WHERE x IN (1, 2)"),
         ("b", 'Who said "ah; oh"?', None),
     ]
+
+
+@pytest.mark.parametrize("name", ["own.json", "own.jsonl", "own"])
+@pytest.mark.parametrize("spelled", [str, str.upper, str.title, " {} ".format])
+def test_own_questions_are_read_as_json_too_in_any_spelling(
+    name: str, spelled: Callable[[str], str], tmp_path: Path
+) -> None:
+    records = [
+        {spelled(key): value for key, value in zip(SHEET[0], row, strict=True)} for row in SHEET[1:]
+    ]
+    array, lines = json.dumps(records), "\n".join(map(json.dumps, records))
+    for content in (array, lines):
+        found = read_questions(put(tmp_path / name, content))
+        assert [(q.id, q.text, q.answerable) for q in found] == [
+            ("a", "How many, in all?", True),
+            ("b", 'Who said "ah; oh"?', False),
+        ]
+
+
+@pytest.mark.parametrize("gold", ["N/A", "n/a", "NA", "-", "None", "NULL"])
+def test_spellings_of_no_gold_make_no_question_answerable(gold: str, tmp_path: Path) -> None:
+    (found,) = read_questions(put(tmp_path / "q.csv", f"id,question,gold_sql\na,Who?,{gold}\n"))
+    assert (found.gold_sql, found.answerable) == (None, False)
+
+
+def test_a_first_line_that_no_table_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(QuestionsError, match=r"no column 'question'|no valid CSV"):
+        read_questions(put(tmp_path / "q.csv", "x" * 200_000 + "\ny\n"))
 
 
 def test_questions_without_ids_are_numbered_by_file_and_row(tmp_path: Path) -> None:

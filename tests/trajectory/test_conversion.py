@@ -156,8 +156,8 @@ USER = {"role": "user", "content": "How many?"}
     ("between", "texts"),
     [
         # A missing result isn't made up for by the next call of the same id.
-        ([chat(("0", "SELECT 1")), chat(("0", "SELECT 2")), back("0", "[(1,)]"),
-          chat(("0", "SELECT 3")), back("0", "[(3,)]")], ["1", None, "3"]),
+        ([chat(("0", "SELECT 1")), back("0", "[(1,)]"), chat(("0", "SELECT 2")), chat(("1", COUNT)),
+          back("1", "[(3,)]")], ["1", None, "3"]),
         ([chat(("a", "SELECT 1"), ("b", "SELECT 2")), back("b", "[(2,)]"), back("a", "[(1,)]")],
          ["1", "2"]),
         ([chat(("a", "SELECT 1"), ("a", "SELECT 2")), back("a", "[(1,)]"), back("a", "[(2,)]")],
@@ -174,6 +174,88 @@ def test_results_find_their_calls_in_any_order(between: list[Any], texts: list[s
     shown = [step.observation.text for step in steps]
     assert shown == [text and f"1 rows x 1 cols; sample [['{text}']]" for text in texts]
     assert found.notes.get("a tool call without a result", 0) == texts.count(None)
+
+
+@pytest.mark.parametrize(
+    ("between", "why"),
+    [
+        ([chat(("0", "SELECT 1")), chat(("0", COUNT)), back("0", "[(3,)]")], "share an id"),
+        ([chat(("0", "SELECT 1"), ("0", COUNT)), back("0", "[(3,)]")], "share an id"),
+        ([chat(("fc_1", COUNT)), back("call_1", "[(3,)]")], "names a call that isn't there"),
+        ([chat(("a", "SELECT 1"), ("b", COUNT)), back("a", "[(1,)]"), back("c", "[(3,)]")],
+         "names a call that isn't there"),
+    ],
+)  # fmt: skip
+def test_run_whose_results_fit_no_call_is_refused(between: list[Any], why: str) -> None:
+    found = read([USER, *between, chat(said="There are 3.")])
+    assert not found.runs
+    (reason,) = found.refused
+    assert why in reason
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"toolInvocations": [{"toolName": "run_sql", "args": {"query": COUNT}, "result": 3}]},
+        {"tool_plan": "I run it", "steps": [{"code": f"con.execute('{COUNT}')"}]},
+        {"parsed": {"sql": COUNT}},
+        {"intermediate_steps": f"SQL: {COUNT}"},
+    ],
+)
+def test_sql_in_a_field_that_is_not_read_refuses_the_run(message: dict[str, Any]) -> None:
+    found = read([USER, {**chat(said="There are 3."), **message}])
+    assert not found.runs
+    assert any("holds SQL in items that aren't read" in reason for reason in found.refused)
+    assert any(kind.startswith("field ") for kind in found.unread)
+
+
+def test_fields_of_thoughts_and_measures_refuse_no_run() -> None:
+    beside = {"reasoning_content": f"I try {COUNT}", "usage": {"tokens": 9}, "audio": None}
+    found = read([USER, {**chat(("a", COUNT)), **beside}, back("a", "[(3,)]"), chat(said="3")])
+    assert (len(found.runs), dict(found.refused), dict(found.unread)) == (1, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("result", "closing", "stated"),
+    [
+        ("[(9,)]", "There are nine, though I don't know their ages.", True),
+        ("[(1234,)]", "There are 1,234; I cannot determine more.", True),
+        ("[(3.14159,)]", "On average 3.14.", True),
+        ("[(9,)]", "Es sind neun.", False),
+        ("[(9,)]", "Dazu gibt es hier keine Angaben.", False),
+        ("[(1, 'Ann'), (2, 'Bob')]", "There are 9 patients.", False),
+        ("[]", "Nobody.", True),
+    ],
+)
+def test_last_words_that_state_nothing_of_the_result_are_counted(
+    result: str, closing: str, stated: bool
+) -> None:
+    found = read([USER, chat(("a", COUNT)), back("a", result), chat(said=closing)])
+    assert found.runs[0].trajectory.outcome.kind == "answered"
+    assert any("state no value" in note for note in found.notes) is not stated
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        *("I don't know.", "N/A", "None", "This question is out of scope."),
+        *("There is no way to tell from these tables.", "Insufficient data to answer."),
+        *("That isn't something this database tracks.", "We lack the information needed."),
+    ],
+)
+def test_last_words_decline_in_many_ways(closing: str) -> None:
+    found = read([USER, chat(("a", COUNT)), back("a", "[(9,)]"), chat(said=closing)])
+    assert found.runs[0].rule == "declined-after-query"
+
+
+@pytest.mark.parametrize(
+    "name", ["FinalAnswer", "finalAnswer", "final-answer", "mcp__x__Final_Answer", "finish"]
+)
+def test_a_final_tool_is_known_in_each_spelling(name: str) -> None:
+    final = {"id": "z", "function": {"name": name, "arguments": '{"answer": "9"}'}}
+    handed = {"role": "assistant", "tool_calls": [final]}
+    found = read([USER, chat(("a", COUNT)), back("a", "[(9,)]"), handed])
+    assert found.runs[0].rule == "final-tool"
 
 
 def test_result_without_a_call_is_counted() -> None:
@@ -523,7 +605,7 @@ def test_response_beside_its_request_is_read() -> None:
         ({"error": "no such table: t"}, "error", None),
         (3, "rows", 1),
         ("5 rows x 1 cols; sample [['a'], ['b']]", "rows", None),
-        ([10**5000], "rows", None),
+        ([10**5000], "rows", 1),
     ],
 )
 def test_typed_results_are_taken_as_they_are(value: Any, kind: str, rows: int | None) -> None:

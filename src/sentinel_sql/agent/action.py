@@ -30,7 +30,7 @@ class Action:
 
 # Markdown that small models put around a tag: bullets, headings, quotes, bold, numbers, fences.
 _BEFORE = (
-    r"^(?:[ \t>*_#\-`]|<(?:s|eos|bos|pad|unk|eod|sep)>|"
+    r"^(?:[ \t>*_#\-`]|<\w{1,30}>|"
     + MARKER_PATTERN
     + r")*+(?:\d++[.)][ \t]*+)?(?:STEP[ \t]*+\d++[ \t:.\-]*+)?[*_`]*+"
     r"(?:ACTION[ \t]*+:[ \t]*+)?"

@@ -60,6 +60,7 @@ class OpenAIModel:
         )
         self._model = model
         self._temperature = temperature
+        self._max_tokens = max_tokens
         alternatives = sorted({top, min(top, TOP)}, reverse=True)
         ladders: dict[str, list[Form]] = {
             "logprobs": [
@@ -101,7 +102,7 @@ class OpenAIModel:
             left_out = f"; {', '.join(self.adapted)}" if self.adapted else ""
             raise self._endpoint.refusal(answer, model=self._model, left_out=left_out)
         try:
-            return read_completion(answer)
+            return read_completion(answer, cap=self._max_tokens)
         except UnreadableError as error:
             raise EndpointError(f"{self._endpoint.url}: {error}") from None
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:

@@ -11,6 +11,7 @@ from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, CutBy, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.database.executor import Database, ExecutionResult, summarize
+from sentinel_sql.errors import EndpointError
 from sentinel_sql.trajectory.record import (
     AgentInfo,
     AskedQuestion,
@@ -90,12 +91,18 @@ class ReactAgent:
         """Run on a question, and yield each step when it is done, until a commitment or the cap.
 
         Raises:
-            EndpointError: the model can't be reached; there is no run then.
+            EndpointError: the model can't be reached, or only reasons; the run is void then.
         """
         chat = self.chat(question.text)
         for index in range(1, self.max_steps + 1):
             reply = self.model.complete(chat.messages)
-            step = self._step(index, reply, whole_action(reply))
+            action = whole_action(reply)
+            if action.kind == "invalid" and reply.reasoning and reply.cut_by is None:
+                raise EndpointError(
+                    f"the model {self.model.name} replies with reasoning and no action; allow more "
+                    "with --max-tokens, or serve it without its reasoning parser"
+                )
+            step = self._step(index, reply, action)
             yield step
             if commitment(step, commit_on_error=self.commit_on_error) is not None:
                 return

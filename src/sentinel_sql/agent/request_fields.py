@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sentinel_sql.agent.http_calls import Answer
@@ -19,6 +19,9 @@ Form = Mapping[str, Any]
 
 REFUSED = frozenset({400, 422})
 """Statuses with which servers refuse a field."""
+
+REFUSED_IF_NAMED = frozenset({403, 404, 501})
+"""Statuses that refuse a field only where they name it, as "you may not request logprobs" does."""
 
 _TOO_LARGE = re.compile(r"too large|too high|exceed|at most|less than or equal|maximum value", re.I)
 
@@ -56,7 +59,7 @@ class RequestFields:
         """
         rungs = dict(self._rungs)
         answer = post({**body, **self._fields(rungs)})
-        if answer.status not in REFUSED or error_body(answer).too_long:
+        if not self._refused(answer, rungs) or error_body(answer).too_long:
             return answer
         # One thread at a time adapts the fields; the others then use them.
         with self._lock:
@@ -64,9 +67,9 @@ class RequestFields:
                 rungs = dict(self._rungs)
                 answer = post({**body, **self._fields(rungs)})
             first, named = answer, True
-            while named and answer.status in REFUSED:
-                error = error_body(answer)
-                named = not error.too_long and self._step_down(rungs, error)
+            while named and self._refused(answer, rungs):
+                said = error_body(answer)
+                named = not said.too_long and self._step_down(rungs, said)
                 if named:
                     answer = post({**body, **self._fields(rungs)})
             if answer.status in REFUSED and not error_body(answer).too_long:
@@ -83,18 +86,16 @@ class RequestFields:
             for field, value in self._ladders[name][rung].items()
         }
 
-    def _step_down(self, rungs: dict[str, int], error: ErrorBody) -> bool:
-        """Use the next form of the setting that a refusal names; False if it names none."""
-        fields = self._fields(rungs)
-        found = [error.param] if error.param in fields else []
-        places = {
-            field: match.start()
-            for field in fields
-            if (match := re.search(rf"(?<![\w-]){field}(?![\w-])", error.words, re.I))
-        }
-        found += sorted(places, key=lambda field: places[field])
-        for field in found:
-            if field.startswith("max_") and _TOO_LARGE.search(error.words):
+    def _refused(self, answer: Answer, rungs: Mapping[str, int]) -> bool:
+        """Tell whether an answer may refuse a field."""
+        if answer.status not in REFUSED_IF_NAMED:
+            return answer.status in REFUSED
+        return bool(_named(self._fields(rungs), error_body(answer)))
+
+    def _step_down(self, rungs: dict[str, int], said: ErrorBody) -> bool:
+        """Take the next form of the setting that a refusal names; False if it names none."""
+        for field in _named(self._fields(rungs), said):
+            if field.startswith("max_") and _TOO_LARGE.search(said.words):
                 return False
             for name, forms in self._ladders.items():
                 rung = rungs[name]
@@ -144,10 +145,22 @@ class RequestFields:
         return answer
 
 
-def _describe_change(forms: Sequence[Form], rung: int) -> str:
-    wanted, accepted = forms[0], forms[rung]
-    gone = [field for field in wanted if field not in accepted]
-    new = [field for field in accepted if field not in wanted]
+def _named(fields: Iterable[str], said: ErrorBody) -> list[str]:
+    """Return those of the fields that a refusal names, the likeliest first."""
+    sent = list(fields)
+    places = {
+        field: match.start()
+        for field in sent
+        if (match := re.search(rf"(?<![\w-]){field}(?![\w-])", said.words, re.I))
+    }
+    found = sorted(places, key=lambda field: places[field])
+    return [said.param, *found] if said.param in sent else found
+
+
+def _told(forms: Sequence[Form], rung: int) -> str:
+    wanted, taken = forms[0], forms[rung]
+    gone = [field for field in wanted if field not in taken]
+    new = [field for field in taken if field not in wanted]
     if new:
         return f"{' and '.join(gone)} sent as {' and '.join(new)}"
     if gone:

@@ -17,7 +17,8 @@ _STATEMENT = re.compile(
 )
 _BLANKS = re.compile(r"(?:\s|\(|--[^\n]*+(?:\n|\Z))*+")
 _OPENING = re.compile(
-    rf"(?:\s|{MARKER_PATTERN})*+(?P<fence>```[ \t]*+\w*+[ \t]*+\n?)?(?:\s|{MARKER_PATTERN})*+"
+    rf"(?:\s|{MARKER_PATTERN}|<\w{{1,30}}>)*+(?P<fence>```[ \t]*+\w*+[ \t]*+\n?)?"
+    rf"(?:\s|{MARKER_PATTERN})*+"
     r"(?:`(?!`))?"
 )
 

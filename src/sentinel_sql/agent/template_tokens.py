@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 
-# The last alternatives are words in angle brackets, which could also be comparisons in a query.
+# A closing tag stands in no query. A word in angle brackets could compare columns, and one in
+# square brackets name them, so they count where no query goes on, or by their names.
 MARKER_PATTERN = (
-    r"(?:<[|｜][^\s|｜<>]{1,60}[|｜]>|</s>|</?think(?:ing)?>|\[/?(?:INST|THINK)\]|<</?SYS>>"
-    r"|<(?:start|end)_of_(?:turn|utterance|text)>|</?tool_call>|<[|｜]\w{0,40}[|｜]?\Z"
-    r"|<(?:s|eos|bos|pad|unk|eod|sep)>(?![ \t]*[\w'\"(]))"
+    r"(?:[<\[][|｜][^\s|｜<>]{1,60}[|｜][>\]]|</[A-Za-z][\w:.\-]{0,60}>|<think(?:ing)?>"
+    r"|\[(?:INST|THINK|/[A-Z_]{1,20}|EOS|EOT|BOS|PAD|UNK)\]|<</?SYS>>"
+    r"|<(?:start|end)_of_(?:turn|utterance|text)>|<tool_call>|<[|｜]\w{0,40}[|｜]?\Z"
+    r"|<(?i:s|eos|eot|eom|bos|pad|unk|eod|sep)>(?![ \t]*[\w'\"(])"
+    r"|<[A-Za-z_][\w:.|｜\-]{0,60}>(?=\s*+(?:\Z|<[|｜/A-Za-z])))"
 )
 MARKER = re.compile(MARKER_PATTERN)
 
 _LEAD = re.compile(
-    r"(?:\s|<(?:s|bos|pad)>|" + MARKER_PATTERN + r"|(?<=[>\]])(?:assistant|model|final)\b[ \t]*+:?+"
+    r"(?:\s|<\w{1,30}>|" + MARKER_PATTERN + r"|(?<=[>\]])(?:assistant|model|final)\b[ \t]*+:?+"
     r"(?=\s|<))*+"
 )
 _THINK = re.compile(

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: sentinel doctor --database mimic_iv.sqlite --base-url http://127.0.0.1:8000/v1"
 
-LIBRARIES = ("numpy", "pydantic", "rich", "scikit-learn", "sqlglot", "threadpoolctl", "typer")
+LIBRARIES = (
+    *("httpx", "numpy", "pydantic", "rich", "scikit-learn"),
+    *("sqlglot", "threadpoolctl", "typer"),
+)
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
-EXTRAS = ("encoders", "fast", "onnx", "report")
-"""Sets of optional libraries, as in the project's metadata."""
+EXTRAS = ("encoders", "fast", "http2", "onnx", "report")
+"""Sets of optional libraries; what each is for stands in the project's metadata."""
 
 Standing = Literal["ok", "absent", "broken"]
 """`absent`: an extra that isn't installed, or no settings; this is no fault."""

@@ -47,7 +47,11 @@ def show(
     ] = None,
     monitor: Annotated[
         Path | None,
-        typer.Option("--monitor", metavar="DIR", help="A bundle made by `sentinel fit`."),
+        typer.Option(
+            "--monitor",
+            metavar="DIR",
+            help="A bundle made by `sentinel fit`. Without one the steps are shown alone.",
+        ),
     ] = None,
     stakes: Annotated[float, typer.Option(min=0.0, help="λ, what a wrong answer costs.")] = 1.0,
     early_stop: Annotated[
@@ -64,19 +68,18 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show one recorded run with its confidences, and where the monitor would stop it."""
-    if question_id is None:
-        if why or html or labels or monitor:
-            from sentinel_sql.errors import InputError
-
-            raise InputError(
-                f"which run? name its question's id; `sentinel show {store}` lists them"
-            )
-        _list(store, as_json=as_json)
-    elif monitor is None:
+    """Show one recorded run step by step, and where a monitor would stop it."""
+    if (why or html) and (question_id is None or monitor is None):
         from sentinel_sql.errors import InputError
 
-        raise InputError("whose confidences? name a bundle with --monitor")
+        raise InputError(
+            f"--why and --html show one run with a monitor: name the id of its question, which "
+            f"`sentinel show {store}` lists, and a monitor with --monitor"
+        )
+    if question_id is None:
+        _list(store, as_json=as_json)
+    elif monitor is None:
+        _show_alone(store, question_id, as_json=as_json)
     else:
         request = _Request(
             stakes=stakes, early_stop=early_stop, why=why, html=html, labels=labels, as_json=as_json
@@ -123,7 +126,33 @@ def _question_text(row: Mapping[str, Any]) -> Text:
     return Text(row["question"], no_wrap=True, overflow="ellipsis")
 
 
-def _show(store: Path, question_id: str, monitor: Path, request: _Request) -> None:
+def _show_alone(store: Path, question_id: str, *, as_json: bool) -> None:
+    """Show a run without confidences: to read it, no monitor needs to be fitted."""
+    from rich.text import Text
+
+    from sentinel_sql.report.terminal.gauges import bare_header, bare_row, step_json
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    run = _find(read_trajectories(store), question_id, store)
+    document = {
+        "question": {"id": run.question.id, "text": run.question.text},
+        "agent": run.agent.fingerprint,
+        "outcome": run.outcome.kind,
+        "steps": [{"t": t, **step_json(step)} for t, step in enumerate(run.steps, start=1)],
+    }
+    emit(
+        document,
+        as_json=as_json,
+        tables=lambda: [
+            Text(run.question.text, style="bold"),
+            bare_header(),
+            *(bare_row(t, step) for t, step in enumerate(run.steps, start=1)),
+            Text(f"outcome: {run.outcome.kind}", style="dim"),
+        ],
+    )
+
+
+def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:
     from sentinel_sql.decision.policy import policy
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.trajectory.store import read_trajectories

@@ -148,6 +148,9 @@ class Gatekeeper:
             if (first or "").lower() in READ_PRAGMAS or (first, second) == ("data_version", None):
                 return sqlite3.SQLITE_OK
             return self.refuse(f"PRAGMA {first}; {_ONLY}")
+        if action == sqlite3.SQLITE_UPDATE and first in ("sqlite_master", "sqlite_schema"):
+            # no UPDATE gets as far as here: SQLite declares a virtual table that the query reads
+            return self.refuse(f"a virtual table of SQLite's own may not be read; {_ONLY}")
         return self.refuse(f"{_ACTIONS.get(action, f'action {action}')}; {_ONLY}")
 
     def refuse(self, reason: str) -> int:

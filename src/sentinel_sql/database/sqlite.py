@@ -12,8 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from sentinel_sql.address import kind_of_address
-from sentinel_sql.database.clock import check_clock, default_clock
+from sentinel_sql.address import kind_of_address, without_secrets
+from sentinel_sql.database.clock import checked_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import ExecutionResult, Limits
 from sentinel_sql.database.schema_reader import read_schema
@@ -101,7 +101,9 @@ class SqliteDatabase:
                     "path of one"
                 )
             what = "is a folder" if os.path.isdir(path) else "isn't there"
-            raise DatabaseError(f"database {path} {what}; give the path of a SQLite file")
+            raise DatabaseError(
+                f"database {without_secrets(str(path))} {what}; give the path of a SQLite file"
+            )
         uri, schema = _first_look(path)
         if not schema.tables:
             raise DatabaseError(f"database {path} holds no tables; give the path of a filled one")

@@ -144,7 +144,10 @@ class GuardSession:
             InputError: the argument is no step, isn't the next step, or the session is closed.
         """
         if not isinstance(step, Step):
-            raise InputError(f"a step can't be of type {type(step).__name__}: give a Step")
+            raise InputError(
+                f"a step can't be of type {type(step).__name__}: give a LiveStep, or a Step of a "
+                "recorded run"
+            )
         with self._lock:
             return self._advance(whole_step(step))
 
@@ -292,6 +295,7 @@ class GuardSession:
             text_judged=judges_text,
             differs=differs,
             notes=self.notes,
+            fault=self.fault,
         )
 
 

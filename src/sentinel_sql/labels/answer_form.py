@@ -19,7 +19,10 @@ _EACH = re.compile(
     r"\b(?:each|every|how many|how often|count|number of|times?|values?)\b", re.IGNORECASE
 )
 _NO_ORDER = re.compile(
-    r"\b(?:any|no particular|whatever) order\b|\border (?:doesn't|does not) matter\b", re.IGNORECASE
+    r"\b(?:any|no (?:particular|specific|special|fixed)|whatever) order\b|\bun(?:sorted|ordered)\b"
+    r"|\border (?:\w+ ){0,3}?(?:doesn['’]t|does not) matter\b"
+    r"|\b(?:regardless|irrespective|independent) of (?:the |their )?order\b",
+    re.IGNORECASE,
 )
 _ORDER = re.compile(
     r"\b(?:order(?:ed)?|sort(?:ed)?|rank(?:ed|ing)?|top|first|last|earliest|latest|newest|oldest"
@@ -46,12 +49,12 @@ class SelectForm:
 
 @lru_cache(maxsize=1_000)
 def select_form(sql: str) -> SelectForm:
-    """Read the form from the outermost SELECT; subqueries don't affect it."""
+    """Read the form from the outermost SELECT; a subquery orders where nothing else is read."""
     try:
         tree = parse_one(sql)
     except (SqlglotError, RecursionError, ValueError):
         return SelectForm()
-    ordered = tree.args.get("order") is not None
+    ordered = _orders(tree)
     if isinstance(tree, exp.SetOperation):
         return SelectForm(distinct=bool(tree.args.get("distinct")), ordered=ordered)
     if not isinstance(tree, exp.Select):
@@ -93,6 +96,24 @@ def asks_order(question: str, gold: SelectForm) -> bool:
 def words_order(question: str) -> bool:
     """Return whether the wording surely asks for an order."""
     return _ORDER.search(question) is not None
+
+
+def _orders(tree: exp.Expr) -> bool:
+    """Tell whether a query orders its rows: itself, or the one subquery that it takes them from."""
+    named = {cte.alias: cte.this for cte in tree.find_all(exp.CTE)}
+    while tree.args.get("order") is None:
+        source = tree.args.get("from_")
+        mixes = any(tree.args.get(part) for part in ("joins", "group", "distinct"))
+        if source is None or mixes or not isinstance(tree, exp.Select):
+            return False
+        inner = source.this
+        if isinstance(inner, exp.Table):
+            # a name that is taken once can't lead back to itself
+            inner = named.pop(inner.name, None)
+        if inner is None:
+            return False
+        tree = inner.unnest()
+    return True
 
 
 def _decimals(rounding: exp.Round) -> int | None:

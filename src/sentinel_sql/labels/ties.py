@@ -17,6 +17,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sentinel_sql.database.executor import Cell, ExecutionResult
+from sentinel_sql.labels.answer_form import select_form
 from sentinel_sql.labels.cells import comparable
 from sentinel_sql.sql_tree import parse_one
 
@@ -90,7 +91,9 @@ class Ranks:
 def ranks(
     gold_sql: str, gold: ExecutionResult, execute: Callable[[str], ExecutionResult]
 ) -> Ranks | None:
-    """Return the ranks of a gold query's rows; None if it doesn't order or they can't be found.
+    """Return the ranks of a gold query's rows; None where it neither orders nor cuts them.
+
+    Rows that are cut without an order are of one rank. None, too, where nobody can tell.
 
     Args:
         gold_sql: the query as it is executed.
@@ -102,10 +105,10 @@ def ranks(
     keyed = _with_keys(gold_sql)
     if keyed is None:
         return None
-    sql, first, count = keyed
+    sql, keys, first, count = keyed
     result = execute(sql)
     width = len(gold.columns)
-    if result.kind != "rows" or result.truncated or len(result.columns) <= width:
+    if result.kind != "rows" or result.truncated or len(result.columns) != width + keys:
         return None
     tiers = tuple(
         tuple(row[:width] for row in tier)
@@ -118,14 +121,40 @@ def ranks(
     return found if last - found.first == len(gold.rows) else None
 
 
-def _with_keys(sql: str) -> tuple[str, int, int | None] | None:
-    """Return the query with its sort keys as further columns and without LIMIT, and the cut."""
+def inner_cuts(sql: str) -> list[str]:
+    """Return the subqueries of a query that order or cut rows for it, as queries of their own.
+
+    One that refers to the query around it stands for itself no more, and fails where it is run.
+    """
+    try:
+        tree = parse_one(sql)
+    except (SqlglotError, RecursionError, ValueError):
+        return []
+    common = tree.args.get("with_")
+    found = []
+    for inner in tree.find_all(exp.Select):
+        if inner is tree or inner.args.get("limit") is None or inner.find_ancestor(exp.Exists):
+            continue
+        alone = inner.copy()
+        if common is not None and not inner.find_ancestor(exp.With):
+            alone.set("with_", common.copy())
+        found.append(alone.sql(dialect="sqlite"))
+    return found
+
+
+def _with_keys(sql: str) -> tuple[str, int, int, int | None] | None:
+    """Return the query with its sort keys as further columns and without its cut.
+
+    Behind it stand the number of keys, and of the cut the first row's place and the rows' number.
+    """
     try:
         tree = parse_one(sql)
     except (SqlglotError, RecursionError, ValueError):
         return None
     order = tree.args.get("order")
-    if not isinstance(tree, exp.Select) or order is None or tree.args.get("distinct") is not None:
+    if not isinstance(tree, exp.Select):
+        return None
+    if order is None and (tree.args.get("limit") is None or select_form(sql).ordered):
         return None
     cut = [_whole(tree.args.get(part)) for part in ("limit", "offset")]
     if None in cut:
@@ -133,7 +162,7 @@ def _with_keys(sql: str) -> tuple[str, int, int | None] | None:
     limit, offset = cut
     named = {item.alias: item.this for item in tree.expressions if isinstance(item, exp.Alias)}
     keys: list[exp.Expr] = []
-    for ordered in order.expressions:
+    for ordered in order.expressions if order is not None else ():
         key = ordered.this
         if isinstance(key, exp.Literal) and key.is_int:
             place = int(key.name)
@@ -145,12 +174,18 @@ def _with_keys(sql: str) -> tuple[str, int, int | None] | None:
         elif isinstance(key, exp.Column) and not key.table and key.name in named:
             key = named[key.name]
         keys.append(key.copy())
+    if tree.args.get("distinct") is not None:
+        # a key that isn't selected would make rows differ that don't
+        selected = [item.unalias() for item in tree.expressions]
+        if any(key not in selected for key in keys):
+            return None
     keyed = tree.copy()
     keyed.set("limit", None)
     keyed.set("offset", None)
     for number, key in enumerate(keys):
         keyed.append("expressions", exp.alias_(key, f"sentinel_rank_{number}"))
-    return keyed.sql(dialect="sqlite"), max(0, offset or 0), None if limit == -1 else limit
+    count = None if limit == -1 else limit
+    return keyed.sql(dialect="sqlite"), len(keys), max(0, offset or 0), count
 
 
 def _whole(part: object) -> int | None:

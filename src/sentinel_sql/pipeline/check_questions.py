@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sentinel_sql.database.executor import Cell, Database, ExecutionResult
+from sentinel_sql.labels.answer_form import select_form
 from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
-from sentinel_sql.labels.ties import ranks
+from sentinel_sql.labels.ties import inner_cuts, ranks
 from sentinel_sql.questions.record import Question
 
 NAMED = 20
@@ -150,12 +151,20 @@ def check_questions(
 def _undetermined(sql: str, gold: ExecutionResult, database: Database) -> str | None:
     """Return why the data don't determine a gold query's result, or None."""
     known = ranks(sql, gold, database.execute)
-    if known is None:
-        return None
-    if known.cut_through_a_tie:
-        return "its LIMIT cuts through a tie: order by something more, or ask for all of them"
-    if known.order_within_a_tie:
-        return "rows of equal rank come in any order: order by something more if the order counts"
+    if known is not None:
+        ordered = select_form(sql).ordered
+        if known.cut_through_a_tie and not ordered:
+            return "its LIMIT cuts rows that have no order: give it an ORDER BY, or ask for all"
+        if known.cut_through_a_tie:
+            return "its LIMIT cuts through a tie: order by something more, or ask for all of them"
+        if known.order_within_a_tie and ordered:
+            return (
+                "rows of equal rank come in any order: order by something more if the order counts"
+            )
+    for inner in inner_cuts(sql):
+        within = ranks(inner, database.execute(inner), database.execute)
+        if within is not None and within.cut_through_a_tie:
+            return "the LIMIT of a subquery cuts through a tie: order by something more there"
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -15,13 +15,13 @@ from typing import Protocol
 from sentinel_sql.agent.react import Asked, make_trajectory
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes import Prober
-from sentinel_sql.errors import QuestionsError
+from sentinel_sql.errors import QuestionsError, StoreError
 from sentinel_sql.pipeline.ask_many import Tally, ask_many
 from sentinel_sql.pipeline.inputs import AnyQuestions, questions_from
 from sentinel_sql.pipeline.probe import with_probes
 from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import AgentInfo, Step, Trajectory
-from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore
+from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore, read_trajectories
 
 
 class Agent(Protocol):
@@ -128,8 +128,9 @@ def collect(
         on_progress: called with (progress) in this thread after each run.
 
     Raises:
-        QuestionsError: two questions have the same id.
-        StoreError: the store belongs to another agent, is in use, is damaged or can't be written.
+        QuestionsError: an id is given twice.
+        StoreError: the store is another agent's, in use, damaged or can't be written, or holds
+            runs of other questions under ids of these.
         DatabaseError: the database can't be read any more.
         EndpointError: the endpoint is unusable: its first answer says so, or runs keep failing.
             Runs recorded before are kept.
@@ -144,6 +145,7 @@ def collect(
     )
     with TrajectoryStore.open(store, manifest=manifest) as opened:
         held = opened.ids
+        _refuse_others(questions, held, store)
         missing = [question for question in questions if question.id not in held]
         due = missing[:limit]
         recorded: list[_Usage] = []
@@ -233,6 +235,25 @@ def _until(stop: threading.Event, steps: Iterator[Step]) -> Iterator[Step]:
 
 class _StoppedError(Exception):
     """The collection ends, so this run is dropped."""
+
+
+def _refuse_others(
+    questions: Sequence[Question], held: Collection[str], store: str | PathLike[str]
+) -> None:
+    """Refuse questions whose ids the store holds for others, which would never be asked."""
+    texts = {question.id: question.text for question in questions if question.id in held}
+    if not texts:
+        return
+    others = [
+        run.question.id
+        for run in read_trajectories(store)
+        if texts.get(run.question.id, run.question.text) != run.question.text
+    ]
+    if others:
+        raise StoreError(
+            f"{store} holds runs of other questions under {len(others)} of these ids, such as "
+            f"{others[0]}; collect into another store, or give the questions ids of their own"
+        )
 
 
 def _refuse_doubles(questions: Sequence[Question]) -> None:

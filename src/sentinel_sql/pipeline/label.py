@@ -44,14 +44,17 @@ answer); returns `correct` and the reason."""
 class Labelling:
     """Labels in the order of the runs, and the runs without a label.
 
-    `unlabelled` maps a run's id to the reason: `gold-fails` (the gold SQL fails), `gold-timed-out`
-    (it takes too long), `cut` (a result was cut at the executor's limits, and the rest would
-    decide) or `two-answers` (the run's outcome names another query than its last step).
+    `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here),
+    `gold-timed-out` (not within the deadline), `cut` (a result was cut at the executor's limits,
+    and the rest would decide) or `two-answers` (the run's outcome names another query than its
+    last step). `reworded` counts runs whose question reads otherwise than the file's of that id:
+    the id may be another question's.
     """
 
     header: LabelsHeader
     labels: tuple[Label, ...]
     unlabelled: Mapping[str, str]
+    reworded: int = 0
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the labels file; `read_labels` reads it.
@@ -71,6 +74,7 @@ class Labelling:
             "mode": self.header.mode,
             "runs": len(self.labels) + len(self.unlabelled),
             "labelled": len(self.labels),
+            **({"other_wording": self.reworded} if self.reworded else {}),
             **{
                 name: sum(x.answerable is kind for x in self.labels) for kind, name in kinds.items()
             },
@@ -181,10 +185,19 @@ def compare_runs(
         ),
         labels=tuple(labels[r.question.id] for r in runs if r.question.id in labels),
         unlabelled=unlabelled,
+        reworded=sum(_is_reworded(run, asked[run.question.id]) for run in runs),
     )
 
 
-def _questions_of_runs(
+def _is_reworded(run: Trajectory, question: Question) -> bool:
+    """Tell whether a run was asked something else; words around the question are a log's own."""
+    given, known = (
+        " ".join(text.casefold().split()) for text in (run.question.text, question.text)
+    )
+    return known not in given and given not in known
+
+
+def _asked(
     runs: Sequence[Trajectory], questions: Sequence[Question], clock: str
 ) -> dict[str, Question]:
     by_id = {question.id: question for question in questions}
@@ -210,7 +223,9 @@ def _questions_of_runs(
     if strangers:
         raise LabelsError(
             f"{len(strangers)} of {len(runs)} runs are of questions that no question file holds, "
-            f"such as {strangers[0]!r}: give their question files with --questions"
+            f"first {strangers[0]!r}: a run's id is that of its question, and these files hold ids "
+            f"such as {next(iter(by_id), None)!r}; name the runs' question files with --questions, "
+            "or give the runs these ids"
         )
     return question_of
 

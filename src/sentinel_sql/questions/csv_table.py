@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sentinel_sql.errors import QuestionsError
-from sentinel_sql.questions.own import COLUMNS
+from sentinel_sql.questions.own import COLUMNS, column_name
 
 _DELIMITERS = (",", ";", "\t", "|")
 
@@ -26,7 +28,8 @@ def csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
         QuestionsError: there is no header or no row, a column is there twice, or a row doesn't fit
             the header.
     """
-    text, delimiter, skipped = _find_delimiter(text)
+    # a carriage return alone ends the lines of old Macintosh files, and Excel still writes them
+    text, delimiter, skipped = _delimited(re.sub(r"\r(?!\n)", "\n", text))
     rows = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )
@@ -61,14 +64,15 @@ def _find_delimiter(text: str) -> tuple[str, str, int]:
         return rest, first.strip().strip('"')[4:] or "\t", 1
     start = text.lstrip().partition("\n")[0]
     for delimiter in _DELIMITERS:
-        names = next(csv.reader([start], delimiter=delimiter, skipinitialspace=True), [])
-        if "question" in map(_name, names):
-            return text, delimiter, 0
+        with suppress(csv.Error):  # a first line that is too long is no header
+            names = next(csv.reader([start], delimiter=delimiter, skipinitialspace=True), [])
+            if "question" in map(column_name, names):
+                return text, delimiter, 0
     return text, ",", 0
 
 
 def _header(path: Path, cells: Sequence[str]) -> list[str]:
-    header = [_name(cell) for cell in cells]
+    header = [column_name(cell) for cell in cells]
     while header and not header[-1]:
         header.pop()
     if "question" not in header:
@@ -90,7 +94,3 @@ def _record(cells: Sequence[str], header: Sequence[str], where: str) -> dict[str
             "commas in double quotes"
         )
     return dict(zip(header, cells, strict=False))
-
-
-def _name(cell: str) -> str:
-    return cell.strip().casefold().replace(" ", "_")

@@ -21,8 +21,8 @@ COLUMNS = (
 )
 """The columns that are read. `id` and `question` are required; other columns are ignored."""
 
-NO_GOLD = frozenset({"", "null", "nan", "none"})
-"""Spellings of "no gold SQL" in EHRSQL's files and in exports of spreadsheets."""
+NO_GOLD = frozenset({"", "null", "nan", "none", "n/a", "na", "-"})
+"""Spellings of "no gold SQL" in EHRSQL's files and in spreadsheets' exports."""
 
 NO_TEMPLATE = frozenset({"", "-", "null", "nan", "none"})
 
@@ -36,11 +36,13 @@ _TRUTH: Mapping[object, bool] = {
 def own_question(record: Mapping[str, Any], where: str) -> Question:
     """Read one record of a user's own file; `where` names file and line for errors.
 
-    `answerable` defaults to whether there is gold SQL.
+    `answerable` defaults to whether there is gold SQL. Names of columns are read as `column_name`
+    spells them.
 
     Raises:
         QuestionsError: a column is missing or empty, or the record contradicts itself.
     """
+    record = {**{column_name(name): value for name, value in record.items()}, **record}
     for column in ("id", "question"):
         if column not in record:
             raise QuestionsError(
@@ -74,10 +76,15 @@ def own_question(record: Mapping[str, Any], where: str) -> Question:
     )
 
 
+def column_name(name: str) -> str:
+    """Return the name of a column without regard to capitals and outer blanks."""
+    return name.strip().casefold().replace(" ", "_")
+
+
 def _refuse_gold_elsewhere(record: Mapping[str, Any], where: str) -> None:
     """Refuse SQL under another name, which would make an answerable question unanswerable."""
     for name, value in record.items():
-        if name not in COLUMNS and isinstance(value, str) and _SQL.match(value):
+        if column_name(name) not in COLUMNS and isinstance(value, str) and _SQL.match(value):
             raise QuestionsError(
                 f"{where} has SQL in {name!r}, but gold SQL is read from 'gold_sql': rename the "
                 "column, or set 'answerable' to false"

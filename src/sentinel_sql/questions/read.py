@@ -19,7 +19,7 @@ from typing import Any
 from sentinel_sql.errors import QuestionsError
 from sentinel_sql.questions.csv_table import csv_records
 from sentinel_sql.questions.ehrsql import question_2024, v1_question
-from sentinel_sql.questions.own import own_question
+from sentinel_sql.questions.own import column_name, own_question
 from sentinel_sql.questions.record import Question
 
 _GZIP = b"\x1f\x8b"
@@ -135,12 +135,17 @@ def _load(path: Path) -> _File:
     if isinstance(data, list):
         if not data:
             raise QuestionsError(f"{path} holds no questions: name another file")
+        if any(map(_is_own, data)):
+            records = [(f"{path}, question {number}", one) for number, one in enumerate(data, 1)]
+            return _File(
+                path=path, kind="own", content=[(at, _mapping(one, at)) for at, one in records]
+            )
         return _File(path=path, kind="v1", content=data)
     if isinstance(data.get("data"), list):
         if not data["data"]:
             raise QuestionsError(f"{path} holds no questions: name another file")
         return _File(path=path, kind="2024", content=data)
-    if "question" in data or "id" in data:
+    if {"question", "id"} & set(map(column_name, data)):
         return _File(path=path, kind="own", content=[(f"{path}, line 1", data)])
     if data and all(isinstance(value, str) for value in data.values()):
         kind = "labels" if any(_SQL.match(value) for value in data.values()) else "answers"
@@ -149,6 +154,14 @@ def _load(path: Path) -> _File:
         f"{path} is JSON but no question file: expected EHRSQL v1, EHRSQL-2024's data.json, or "
         "JSON Lines with 'id' and 'question'"
     )
+
+
+def _is_own(record: object) -> bool:
+    """Tell a user's own question from one of EHRSQL v1, which says if it is impossible."""
+    if not isinstance(record, dict) or "is_impossible" in record:
+        return False
+    names = set(map(column_name, record))
+    return "question" in names and bool({"gold_sql", "answerable"} & names)
 
 
 def _text(path: Path) -> str:

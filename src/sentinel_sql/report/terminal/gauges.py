@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ STYLES: Mapping[Kind, str] = {
 }
 _COLUMNS = (("t", 2), ("step", 34), ("answerable", 10), ("correct", 10), ("decision", 17))
 """Names and widths; with one blank between two they fill 77 of 80 columns."""
+_WIDTHS = tuple(width for _, width in _COLUMNS)
 _CELLS = 10
 _WIDE = 40
 _SQL_KEPT, _RESULT_KEPT = 100, 66
@@ -79,13 +80,9 @@ class State:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON-ready data, with what is shown of its step."""
-        step = self.step
         return {
             "t": self.t,
-            "action": step.action if step else None,
-            "thought": step.thought if step else None,
-            "sql": step.sql if step else None,
-            "result": _result(step) if step else None,
+            **step_json(self.step),
             **{name: getattr(self, name) for name in _TOLD},
         }
 
@@ -95,6 +92,16 @@ class State:
         if self.delivery is None:
             return self.p_correct, self.early
         return self.delivery, self.bar
+
+
+def step_json(step: Step | None) -> dict[str, Any]:
+    """Return what is shown of a step as JSON-ready data; of no step, nulls."""
+    return {
+        "action": step.action if step else None,
+        "thought": step.thought if step else None,
+        "sql": step.sql if step else None,
+        "result": _result(step) if step else None,
+    }
 
 
 def rules(policy: Policy, *, early_stop: bool) -> str:
@@ -127,11 +134,21 @@ def row(state: State) -> RenderableType:
     )
     return _line(
         Text(str(state.t)),
-        _said(state),
+        _said(state.step, none="the question alone" if state.t == 0 else "no step more"),
         gauge(state.p_answerable, state.theta),
         gauge(*state.correct),
         decision,
     )
+
+
+def bare_header() -> RenderableType:
+    """Name the columns of `bare_row`."""
+    return _bare_line(Text("t", style="dim"), Text("step", style="dim"))
+
+
+def bare_row(t: int, step: Step) -> RenderableType:
+    """Show step t alone, as wide as the columns of `row` are together."""
+    return _bare_line(Text(str(t)), _said(step, none=""))
 
 
 def gauge(value: float | None, threshold: float | None) -> Text:
@@ -171,10 +188,9 @@ def _bar(value: float, threshold: float | None, cells: int) -> str:
     return "".join(drawn)
 
 
-def _said(state: State) -> Text:
-    step = state.step
+def _said(step: Step | None, *, none: str) -> Text:
     if step is None:
-        return Text("the question alone" if state.t == 0 else "no step more", style="dim")
+        return Text(none, style="dim")
     said = step.sql or step.action.replace("_", " ")
     return Text.assemble(
         _cut(said, _SQL_KEPT),
@@ -193,10 +209,15 @@ def _cut(text: str, length: int) -> str:
     return flat if len(flat) <= length else flat[: length - 1] + "…"
 
 
-def _line(*cells: Text) -> Table:
+def _bare_line(*cells: Text) -> Table:
+    number, *others = _WIDTHS
+    return _line(*cells, widths=(number, sum(others) + len(others) - 1))
+
+
+def _line(*cells: Text, widths: Sequence[int] = _WIDTHS) -> Table:
     """Lay cells out in fixed columns, so that lines printed one by one stand as one table."""
     table = Table.grid(padding=(0, 1))
-    for _, width in _COLUMNS:
+    for width in widths:
         table.add_column(width=width, no_wrap=False)
     table.add_row(*cells)
     return table

@@ -17,6 +17,7 @@ from sentinel_sql.trajectory.formats.events import (
     unread,
 )
 from sentinel_sql.trajectory.formats.message_content import (
+    other_fields,
     other_parts,
     part_type,
     result_of,
@@ -41,6 +42,8 @@ def events(item: Any) -> Iterator[Event]:
     for field in ("tool_calls", "function_call"):
         if message.get(field):
             yield unread(field, message[field])
+    if role == "assistant":
+        yield from other_fields(message)
     blocks = content if isinstance(content, list | tuple) else [content]
     beside = role == "user" and any(part_type(block) in _RESULTS for block in blocks)
     for listed in blocks:

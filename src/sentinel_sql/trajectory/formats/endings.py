@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -104,6 +105,14 @@ _DECLINES = re.compile(
             r"\b(?:no|not any|n['’]t any) (?:\w+ ){0,2}?(?:column|table|field|attribute)s?\b",
             rf"\b{_PLACE} (?:\w+ ){{0,2}}?(?:holds?|has|have|contains?|stores?) nothing {_ABOUT}\b",
             r"\boutside (?:of )?(?:the scope|what (?:the|this|my))",
+            r"\bout of (?:the )?scope\b",
+            r"\b(?:don['’]t|do not) know\b",
+            r"\bno (?:possible )?way (?:to|of) (?:tell|know|determin|answer|find)",
+            r"\b(?:don['’]t|do not) have (?:any |the |enough |access to )+"
+            rf"(?:\w+ )?(?:{_FACTS}|{_PLACE})",
+            rf"\b(?:insufficient|not enough) {_FACTS}\b",
+            rf"\black(?:s|ing)? (?:the )?(?:\w+ )?{_FACTS}\b",
+            r"(?:not|n['’]t) something (?:that )?(?:we|I|this|the|my)\b",
         )
     ),
     re.IGNORECASE,
@@ -126,7 +135,7 @@ _MAY_DECLINE = re.compile(
 )
 """Words that decline beside a result; beside none they may say that nothing was found."""
 
-_NOTHING = frozenset({"", "null", "none", "n/a", "nan", "abstain", "unanswerable"})
+_NOTHING = frozenset({"", "null", "none", "n/a", "nan", "abstain", "unanswerable", "[]", "{}"})
 
 
 def says_nothing(text: str) -> bool:
@@ -149,15 +158,54 @@ def declines(text: str, *, question: str, answer: Step | None = None) -> bool:
     found = any(cell not in _FOUND_NOTHING for cell in cells) or (
         answer is not None and answer.observation.rows is None
     )
+    unsure = says_nothing(text) or _MAY_DECLINE.search(text) is not None
     certain = _DECLINES.search(text) is not None
-    if not certain and (_MAY_DECLINE.search(text) is None or not (found or answer is None)):
+    if not certain and not (unsure and (found or answer is None)):
         return False
-    said, asked = text.lower(), question.lower()
-    return not any(
-        re.search(rf"(?<![\w.]){re.escape(cell)}(?!\w|\.\d)", said)
+    return not _states(text, cells, question)
+
+
+def states_result(text: str, *, question: str, answer: Step) -> bool:
+    """Tell whether last words state a value of a query's result, or that it holds none.
+
+    True, too, where the result has no value that words could state.
+    """
+    cells = _sample(answer)
+    if not any(cell not in question.lower() for cell in cells):
+        return True
+    return _states(text, cells, question)
+
+
+def _states(text: str, cells: Iterable[str], question: str) -> bool:
+    said, asked = _DIGIT_GROUPS.sub("", text.lower()), question.lower()
+    return any(
+        re.search(rf"(?<![\w.]){re.escape(form)}(?!\w|\.\d)", said)
         for cell in cells
         if cell not in asked
+        for form in _spellings(cell)
     )
+
+
+def _spellings(cell: str) -> Iterator[str]:
+    """Yield how words may put a cell: a number also in words, rounded, or without its `.0`."""
+    yield cell
+    try:
+        number = float(cell)
+    except ValueError:
+        return
+    if number.is_integer() and abs(number) < len(_NUMBER_WORDS):
+        yield _NUMBER_WORDS[int(abs(number))]
+    if math.isfinite(number):
+        for digits in range(4):
+            yield f"{number:.{digits}f}"
+
+
+_DIGIT_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_NUMBER_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    *("nineteen", "twenty"),
+)
 
 
 _FOUND_NOTHING = frozenset({"", "0", "0.0", "none", "null"})

@@ -58,6 +58,9 @@ _MARKED = re.compile(
     r"```sql\b|^[ \t]*(?:final_?)?sql[ \t]*:[ \t]*\S", re.IGNORECASE | re.MULTILINE
 )
 _BEGINS = re.compile(r"""(?:\A|["'`:=>(]|\\n)\s*(?:select|with|pragma|values)\s""", re.IGNORECASE)
+_CALLS = re.compile(
+    r"\bselect\s+(?:distinct\s+)?(?:\*|\w+\s*\(|\w+\.\w+)[^\n]*?\sfrom\s+\w", re.IGNORECASE
+)
 _LINE = re.compile(r"^[ \t]*(?:select|with)\s[^\n]*\sfrom\s", re.IGNORECASE | re.MULTILINE)
 
 
@@ -66,7 +69,7 @@ def holds_sql(text: str) -> bool:
     select = _SELECT.search(text)
     if select is not None and _FROM.search(text, select.end()) is not None:
         return True
-    return _MARKED.search(text) is not None or _LINE.search(text) is not None
+    return any(sign.search(text) for sign in (_MARKED, _LINE, _CALLS))
 
 
 def unread(kind: str, item: Any) -> Unread:

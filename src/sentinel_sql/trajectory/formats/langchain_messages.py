@@ -18,7 +18,12 @@ from sentinel_sql.trajectory.formats.events import (
     name_of,
     unread,
 )
-from sentinel_sql.trajectory.formats.message_content import other_parts, result_of, text_of
+from sentinel_sql.trajectory.formats.message_content import (
+    other_fields,
+    other_parts,
+    result_of,
+    text_of,
+)
 
 _KINDS: Mapping[str, str] = {
     "human": "human",
@@ -38,6 +43,8 @@ _FIELDS = (
     "content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "tool_call_id", "name",
     "status",
 )  # fmt: skip
+_REPEATING = ("additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "response_metadata")
+"""Fields that are read, or repeat a message's tool calls as they came."""
 _LISTED_ELSEWHERE = ("tool_use", "tool_call", "function_call", "input_json_delta")
 """Parts of a content that repeat a message's tool calls."""
 
@@ -63,6 +70,7 @@ def events(item: Any) -> Iterator[Event]:
         if text:
             yield UserTurn(text=text) if kind == "human" else AgentText(text=text)
         if kind == "ai":
+            yield from other_fields(fields, known=_REPEATING)
             yield from _calls(fields)
     elif kind != "system":
         yield unread(_stated(item), item)

@@ -8,6 +8,11 @@ from typing import Any
 from sentinel_sql.trajectory.formats.events import Unread, clean, unread
 
 TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
+_FIELDS = frozenset(
+    {"role", "type", "id", "name", "content", "tool_calls", "function_call", "refusal"}
+    | {"reasoning", "reasoning_content", "reasoning_details", "thinking", "thinking_blocks"}
+)
+"""Fields of an agent's message that are read, or hold thoughts."""
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reasoning_content")
 
 
@@ -33,6 +38,19 @@ def other_parts(content: Any, *, known: Collection[str] = ()) -> Iterator[Unread
                 yield unread(kind or type(part).__name__, part)
     elif content is not None and not isinstance(content, str | Mapping):
         yield unread(type(content).__name__, content)
+
+
+def other_fields(message: Mapping[str, Any], *, known: Collection[str] = ()) -> Iterator[Unread]:
+    """Yield the fields of an agent's message that hold SQL and aren't read.
+
+    Any record may carry a good deal beside its words and calls; only SQL makes it matter.
+    """
+    for name, value in message.items():
+        if name in _FIELDS or name in known or isinstance(value, bool | int | float):
+            continue
+        field = unread(f"field {name}", value)
+        if field.sql:
+            yield field
 
 
 def result_of(content: Any) -> Any:

@@ -15,7 +15,12 @@ from sentinel_sql.trajectory.formats.events import (
     name_of,
     unread,
 )
-from sentinel_sql.trajectory.formats.message_content import other_parts, result_of, text_of
+from sentinel_sql.trajectory.formats.message_content import (
+    other_fields,
+    other_parts,
+    result_of,
+    text_of,
+)
 
 
 def events(item: Any) -> Iterator[Event]:
@@ -37,6 +42,7 @@ def events(item: Any) -> Iterator[Event]:
         if text:
             yield UserTurn(text=text) if role == "user" else AgentText(text=text)
         if role == "assistant":
+            yield from other_fields(message)
             yield from calls(message)
     elif role not in ("system", "developer"):
         yield unread(name_of(message.get("type")) or name_of(role) or "item without a role", item)

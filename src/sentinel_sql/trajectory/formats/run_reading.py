@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from sentinel_sql.trajectory.formats.catalog_queries import reads_catalog_alone
-from sentinel_sql.trajectory.formats.endings import Ending, Rule, declines, says_nothing
+from sentinel_sql.trajectory.formats.endings import (
+    Ending,
+    Rule,
+    declines,
+    says_nothing,
+    states_result,
+)
 from sentinel_sql.trajectory.formats.events import ToolCall, ToolResult, as_text, holds_sql
 from sentinel_sql.trajectory.formats.results import one_line, read_value
 from sentinel_sql.trajectory.formats.taken_calls import (
@@ -14,6 +20,7 @@ from sentinel_sql.trajectory.formats.taken_calls import (
     owner,
     ran_well,
     same_form,
+    unmatched,
 )
 from sentinel_sql.trajectory.formats.tools import (
     Tools,
@@ -24,6 +31,10 @@ from sentinel_sql.trajectory.formats.tools import (
 )
 from sentinel_sql.trajectory.record import Action, Observation, Step
 
+_UNSTATED = (
+    "last words that state no value of the newest query's result, and may decline or rest on an "
+    "older query: taken as an answer"
+)
 _SAID = 600
 """Characters kept of what was said between two calls, ours."""
 
@@ -56,6 +67,7 @@ class RunReading:
         self._interrupted = False
         self._batch_over = False
         self._sql_said = False
+        self._orphaned = False
 
     @property
     def acted(self) -> bool:
@@ -140,6 +152,7 @@ class RunReading:
         calling = owner(result, waiting)
         if calling is None:
             self.notes["a tool result without its call: left out"] += 1
+            self._orphaned = True
             return
         calling.result, calling.settled = result, True
         self._emit()
@@ -151,6 +164,7 @@ class RunReading:
         for call in self._calls:
             self._settle_without_result(call)
         self.refusal = self.refusal or self._unread_sql()
+        self.refusal = self.refusal or unmatched(self._calls, orphaned=self._orphaned)
         handed_in = self._handed_in()
         kept = self._calls[: len(self._calls) - len(handed_in)]
         self._emit()
@@ -202,8 +216,11 @@ class RunReading:
             ran = any(ran_well(self._built(call)) for call in asked)
             why: Rule = "catalog-alone" if ran else "no-query-ran" if asked else "no-query"
             return self._abstained(why, said, kept)
-        if declines(said, question=self.question, answer=self._built(newest)):
+        step = self._built(newest)
+        if declines(said, question=self.question, answer=step):
             return self._abstained("declined-after-query", said, kept)
+        if not states_result(said, question=self.question, answer=step):
+            self.notes[_UNSTATED] += 1
         return self._answered(rule, newest, said, kept)
 
     def _answered(self, rule: Rule, by: TakenCall, said: str, kept: list[TakenCall]) -> Ending:

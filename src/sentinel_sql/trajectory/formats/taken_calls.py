@@ -52,3 +52,19 @@ def hides_sql(taken: TakenCall) -> bool:
     given = arguments_of(taken.call)
     values: list[Any] = list(given.values()) if isinstance(given, dict) else [given]
     return query_in(given) is not None or any(holds_sql(as_text(value)) for value in values)
+
+
+def unmatched(calls: list[TakenCall], *, orphaned: bool) -> str | None:
+    """Say why nobody knows whose result is whose, or return None.
+
+    Args:
+        calls: of one run, all settled.
+        orphaned: whether a result came that belongs to none of them.
+    """
+    bare = [one for one in calls if one.sql and one.result is None]
+    if bare and orphaned:
+        return "a result names a call that isn't there, and a query has no result"
+    known = {(one.batch, one.call.id) for one in calls if one.result and one.call.id is not None}
+    if any((one.batch, one.call.id) in known for one in bare):
+        return "calls side by side share an id, and one of them has no result"
+    return None

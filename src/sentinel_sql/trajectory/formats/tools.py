@@ -26,7 +26,7 @@ CHECKERS = frozenset(
 
 FINAL_TOOLS = frozenset(
     {"final_answer", "submit_answer", "submit_final_answer", "final_result", "submit",
-     "submit_sql", "final_sql", "provide_final_answer"}
+     "submit_sql", "final_sql", "provide_final_answer", "finish", "answer", "attempt_completion"}
 )  # fmt: skip
 """Tools that end a run, by common names."""
 
@@ -80,14 +80,17 @@ def tools(sql: tuple[str, ...] = (), final: tuple[str, ...] = ()) -> Tools:
 
 def ends_run(call: ToolCall, known: Tools) -> bool:
     """Tell whether a call hands in the answer."""
-    return call.name in known.final or bare_name(call.name) in known.final
+    named = {bare_name(name) for name in known.final}
+    return call.name in known.final or bare_name(call.name) in named
 
 
 def query_of(call: ToolCall, known: Tools) -> str | None:
     """Return the SQL that a call runs, or None where it runs none."""
     arguments, name = arguments_of(call), bare_name(call.name)
     if known.sql:
-        stated = next((one for one in (call.name, name) if one in known.sql), None)
+        stated = next(
+            (one for one in known.sql if one == call.name or bare_name(one) == name), None
+        )
         return None if stated is None else _any_text(arguments, known.sql[stated])
     if name in CHECKERS:
         return None
@@ -115,8 +118,9 @@ def arguments_of(call: ToolCall) -> Any:
 
 
 def bare_name(name: str) -> str:
-    """Return a tool's name in lower case, without the server or module that it stands in."""
-    return re.split(r"__|[./:]", name)[-1].strip().lower()
+    """Return a tool's name as `lower_case`, without the server or module that it stands in."""
+    own = re.split(r"__|[./:]", name)[-1].strip()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|-", "_", own).lower()
 
 
 def _any_text(arguments: Any, argument: str | None) -> str | None:
