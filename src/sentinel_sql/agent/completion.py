@@ -127,7 +127,7 @@ def _join_chunks(events: Sequence[Any]) -> dict[str, Any]:
             for name in ("content", "refusal", *_REASONING):
                 if delta.get(name):
                     reasoning = name in _REASONING
-                    texts.setdefault(name, []).append(_of_parts(delta[name], reasoning=reasoning))
+                    texts.setdefault(name, []).append(_join_parts(delta[name], reasoning=reasoning))
             if delta.get("function_call"):
                 _add_call(calls.setdefault(-1, {}), delta["function_call"])
             for number, call in enumerate(delta.get("tool_calls") or ()):
@@ -204,7 +204,7 @@ def _text(message: Mapping[str, Any]) -> tuple[str, bool]:
 
     The flag says that it is reasoning alone.
     """
-    written = _of_parts(message.get("content"))
+    written = _join_parts(message.get("content"))
     calls = [call.get("function") or call for call in message.get("tool_calls") or ()]
     calls += [message["function_call"]] if message.get("function_call") else []
     called = calls_as_text(calls)
@@ -213,10 +213,10 @@ def _text(message: Mapping[str, Any]) -> tuple[str, bool]:
     if written.strip():
         return written, False
     for name in ("refusal", *_REASONING):
-        other = _of_parts(message.get(name), reasoning=True)
+        other = _join_parts(message.get(name), reasoning=True)
         if other.strip():
             return other, name != "refusal"
-    return _of_parts(message.get("content"), reasoning=True), True
+    return _join_parts(message.get("content"), reasoning=True), True
 
 
 def _is_blank(text: str) -> bool:
@@ -259,7 +259,7 @@ def _no_text(message: Mapping[str, Any], cut: CutBy | None) -> str:
         return "the reply reached --max-tokens before its text began; allow more with --max-tokens"
     if cut == "filter":
         return "the endpoint's content filter withheld the reply; use an endpoint without it"
-    if _of_parts(message.get("content"), reasoning=True).strip():
+    if _join_parts(message.get("content"), reasoning=True).strip():
         return (
             "replies with thinking or template tokens alone; allow more with --max-tokens, or "
             "serve the model with its own chat template"

@@ -29,12 +29,11 @@ class Reply:
         prompt_tokens: tokens read, or None if not reported.
         completion_tokens: tokens generated, or None.
         seconds: wall time from the request to the last byte of the answer.
-        cut_by: what ended the reply before its end; None for a whole one. A cut reply commits to
-            nothing.
-        telemetry_unread: log-probabilities came that can't be (above 0, no number, another form)
-            and weren't taken.
-        first: the likeliest first tokens with their natural log-probabilities, likeliest first;
-            empty where the model tells none.
+        cut_by: what cut the reply; None for a whole one. A cut reply commits to nothing.
+        telemetry_unread: True if the log-probabilities were impossible (above 0, no number, another
+            form) and were ignored.
+        first: the most likely first tokens with their natural log-probabilities, in falling order;
+            empty if not reported.
         reasoning: whether the text is reasoning alone, as no other text came.
     """
 

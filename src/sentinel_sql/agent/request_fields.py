@@ -21,7 +21,7 @@ REFUSED = frozenset({400, 422})
 """Statuses with which servers refuse a field."""
 
 REFUSED_IF_NAMED = frozenset({403, 404, 501})
-"""Statuses that refuse a field only where they name it, as "you may not request logprobs" does."""
+"""Statuses that refuse a field only if they name it, such as "you may not request logprobs"."""
 
 _TOO_LARGE = re.compile(r"too large|too high|exceed|at most|less than or equal|maximum value", re.I)
 
@@ -68,8 +68,8 @@ class RequestFields:
                 answer = post({**body, **self._fields(rungs)})
             first, named = answer, True
             while named and self._refused(answer, rungs):
-                said = error_body(answer)
-                named = not said.too_long and self._step_down(rungs, said)
+                error = error_body(answer)
+                named = not error.too_long and self._step_down(rungs, error)
                 if named:
                     answer = post({**body, **self._fields(rungs)})
             if answer.status in REFUSED and not error_body(answer).too_long:
@@ -87,15 +87,15 @@ class RequestFields:
         }
 
     def _refused(self, answer: Answer, rungs: Mapping[str, int]) -> bool:
-        """Tell whether an answer may refuse a field."""
+        """Return whether an answer may refuse a field."""
         if answer.status not in REFUSED_IF_NAMED:
             return answer.status in REFUSED
         return bool(_named(self._fields(rungs), error_body(answer)))
 
-    def _step_down(self, rungs: dict[str, int], said: ErrorBody) -> bool:
-        """Take the next form of the setting that a refusal names; False if it names none."""
-        for field in _named(self._fields(rungs), said):
-            if field.startswith("max_") and _TOO_LARGE.search(said.words):
+    def _step_down(self, rungs: dict[str, int], error: ErrorBody) -> bool:
+        """Use the next form of the setting that a refusal names; False if it names none."""
+        for field in _named(self._fields(rungs), error):
+            if field.startswith("max_") and _TOO_LARGE.search(error.words):
                 return False
             for name, forms in self._ladders.items():
                 rung = rungs[name]
@@ -145,22 +145,22 @@ class RequestFields:
         return answer
 
 
-def _named(fields: Iterable[str], said: ErrorBody) -> list[str]:
-    """Return those of the fields that a refusal names, the likeliest first."""
+def _named(fields: Iterable[str], error: ErrorBody) -> list[str]:
+    """Return the fields that a refusal names, the most likely first."""
     sent = list(fields)
     places = {
         field: match.start()
         for field in sent
-        if (match := re.search(rf"(?<![\w-]){field}(?![\w-])", said.words, re.I))
+        if (match := re.search(rf"(?<![\w-]){field}(?![\w-])", error.words, re.I))
     }
     found = sorted(places, key=lambda field: places[field])
-    return [said.param, *found] if said.param in sent else found
+    return [error.param, *found] if error.param in sent else found
 
 
-def _told(forms: Sequence[Form], rung: int) -> str:
-    wanted, taken = forms[0], forms[rung]
-    gone = [field for field in wanted if field not in taken]
-    new = [field for field in taken if field not in wanted]
+def _describe_change(forms: Sequence[Form], rung: int) -> str:
+    wanted, accepted = forms[0], forms[rung]
+    gone = [field for field in wanted if field not in accepted]
+    new = [field for field in accepted if field not in wanted]
     if new:
         return f"{' and '.join(gone)} sent as {' and '.join(new)}"
     if gone:

@@ -30,7 +30,7 @@ LIBRARIES = (
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 EXTRAS = ("encoders", "fast", "http2", "onnx", "report")
-"""Sets of optional libraries; what each is for stands in the project's metadata."""
+"""Sets of optional libraries, as in the project's metadata."""
 
 Standing = Literal["ok", "absent", "broken"]
 """`absent`: an extra that isn't installed, or no settings; this is no fault."""

@@ -152,7 +152,7 @@ def _show_alone(store: Path, question_id: str, *, as_json: bool) -> None:
     )
 
 
-def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:
+def _show(store: Path, question_id: str, monitor: Path, request: _Request) -> None:
     from sentinel_sql.decision.policy import policy
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.trajectory.store import read_trajectories

@@ -79,16 +79,16 @@ class Answer:
         reason: why, as a code.
         status: `judged`, or `unavailable`: the monitor couldn't, and `reason` says why.
         confidence: calibrated chance in [0, 1] that the query's result is right, or None.
-        value: the result as it was handed to `close`, of a cursor its rows; None too if the run
-            came in native steps, which hold no rows.
-        final_sql: the query that gave it.
-        text: the agent's sentence, where it was handed over.
-        t: steps.
-        monitor_seconds: what judging took in the whole run.
-        text_judged: True if the sentence was compared with the result. False: only the result was
-            judged, and a sentence about it may say something else.
-        differs: the numbers, dates and names of the sentence that the result doesn't hold.
-        notes: what of the run wasn't taken, and why, in words.
+        value: the result given to `close`, or the rows of a cursor; also None if the run consists
+            of recorded steps, which hold no rows.
+        final_sql: the query of this result.
+        text: the agent's sentence, if it was given.
+        t: number of steps.
+        monitor_seconds: time that judging took in the whole run.
+        text_judged: True if the sentence was compared with the result. If False, only the result
+            was judged, and a sentence about it may say something else.
+        differs: numbers, dates and names of the sentence that the result doesn't hold.
+        notes: sentences about parts of the run that were left out, and why.
         fault: why the monitor couldn't judge, as `GuardSession.fault` gives it; never printed with
             the answer.
     """

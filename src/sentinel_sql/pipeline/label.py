@@ -44,10 +44,10 @@ answer); returns `correct` and the reason."""
 class Labelling:
     """Labels in the order of the runs, and the runs without a label.
 
-    `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here),
-    `gold-timed-out` (not within the deadline), `cut` (a result was cut at the executor's limits,
-    and the rest would decide) or `two-answers` (the run's outcome names another query than its
-    last step). `reworded` counts runs whose question reads otherwise than the file's of that id:
+    `unlabelled` maps a run's id to the reason: `gold-fails` (the gold SQL fails), `gold-timed-out`
+    (it takes too long), `cut` (a result was cut at the executor's limits, and the rest would
+    decide) or `two-answers` (the run's outcome names another query than its last step).
+    `reworded` counts runs whose question has another text than the file's question of that id:
     the id may be another question's.
     """
 
@@ -185,7 +185,7 @@ def compare_runs(
         ),
         labels=tuple(labels[r.question.id] for r in runs if r.question.id in labels),
         unlabelled=unlabelled,
-        reworded=sum(_is_reworded(run, asked[run.question.id]) for run in runs),
+        reworded=sum(_is_reworded(run, question_of[run.question.id]) for run in runs),
     )
 
 
@@ -197,7 +197,7 @@ def _is_reworded(run: Trajectory, question: Question) -> bool:
     return known not in given and given not in known
 
 
-def _asked(
+def _questions_of_runs(
     runs: Sequence[Trajectory], questions: Sequence[Question], clock: str
 ) -> dict[str, Question]:
     by_id = {question.id: question for question in questions}

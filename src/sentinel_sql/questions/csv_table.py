@@ -29,7 +29,7 @@ def csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
             the header.
     """
     # a carriage return alone ends the lines of old Macintosh files, and Excel still writes them
-    text, delimiter, skipped = _delimited(re.sub(r"\r(?!\n)", "\n", text))
+    text, delimiter, skipped = _find_delimiter(re.sub(r"\r(?!\n)", "\n", text))
     rows = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )

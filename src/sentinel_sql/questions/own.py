@@ -22,7 +22,7 @@ COLUMNS = (
 """The columns that are read. `id` and `question` are required; other columns are ignored."""
 
 NO_GOLD = frozenset({"", "null", "nan", "none", "n/a", "na", "-"})
-"""Spellings of "no gold SQL" in EHRSQL's files and in spreadsheets' exports."""
+"""Spellings of "no gold SQL" in EHRSQL's files and in exports of spreadsheets."""
 
 NO_TEMPLATE = frozenset({"", "-", "null", "nan", "none"})
 
