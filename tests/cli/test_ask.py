@@ -10,7 +10,7 @@ import pytest
 from command_project import Project, Sentinel, scripted_agent
 from hospital_runs import script_over
 from sentinel_sql.hospital.folder import HospitalFolder
-from sentinel_sql.pipeline.demo import existing
+from sentinel_sql.pipeline.demo import find_demo
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
@@ -39,7 +39,7 @@ def endpoint(questions: list[Question]) -> Iterator[ScriptedEndpoint]:
 def test_a_live_question_ends_as_its_recorded_run(
     demo_folder: Path, endpoint: ScriptedEndpoint, sentinel: Sentinel
 ) -> None:
-    made = existing(demo_folder)
+    made = find_demo(demo_folder)
     assert made is not None
     ended = set()
     for run in list(read_trajectories(made.runs))[:15]:
@@ -154,7 +154,7 @@ def test_the_endpoint_can_stand_in_the_environment(
 def test_a_recorded_run_that_the_monitor_was_fitted_on_says_so(
     demo_folder: Path, sentinel: Sentinel
 ) -> None:
-    made = existing(demo_folder)
+    made = find_demo(demo_folder)
     assert made is not None
     pools = Pools.read(made.pools)
     known = next(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sentinel_sql.agent.prompt import Prompt
-from sentinel_sql.agent.react import ReactAgent, finished
+from sentinel_sql.agent.react import ReactAgent, make_trajectory
 from sentinel_sql.database.executor import ExecutionResult, summarize
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.agent_loop import guarded
@@ -143,7 +143,7 @@ def test_guarding_changes_nothing_that_the_agent_does(monitor: Monitor, tmp_path
             alone = agent.run(QUESTION)
             with lenient(capped).session(ASKED) as session:
                 steps = guarded(agent.steps(QUESTION), session)
-                watched = finished(agent.info, QUESTION, opened, steps)
+                watched = make_trajectory(agent.info, QUESTION, opened, steps)
             assert encode(watched) == encode(alone)
             assert session.answer is not None
             assert session.answer.t == len(alone.steps)

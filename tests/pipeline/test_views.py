@@ -15,7 +15,7 @@ from report_world import Known, make_known
 from sentinel_sql.evaluation.sample_runs import MOST
 from sentinel_sql.evaluation_store.folder import save
 from sentinel_sql.evaluation_store.views import VIEWS, read_views
-from sentinel_sql.pipeline.run_views import KEPT, sample, view
+from sentinel_sql.pipeline.run_views import LONGEST_TEXT, sample, view
 from sentinel_sql.pipeline.score_reasons import weights
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Trajectory
@@ -78,7 +78,7 @@ def test_a_long_result_is_cut_and_the_cut_is_said(known: Known) -> None:
         observation=Observation(kind="rows", rows=1, columns=1, text="x" * 100_000),
     )
     seen = view(make_trajectory("long", "how many?", steps=[step]), known.monitor)
-    assert len(seen["states"][1]["result"]) < KEPT + 60
+    assert len(seen["states"][1]["result"]) < LONGEST_TEXT + 60
     assert "96,000 characters more" in seen["states"][1]["result"]
     assert seen["answerable"] is None
 

@@ -170,7 +170,7 @@ class AppendLog:
                     self._lines += len(waiting)
                     os.pwrite(count, _count_text(self._lines), 0)
             except OSError as error:
-                # After a failed sync it is unknown what is on the disk until the log is opened again.
+                # After a failed sync, only a new opening shows what is on the disk.
                 broken = error
             for item in waiting:
                 if broken is None:
