@@ -91,7 +91,7 @@ def test_a_limit_by_the_minute_is_not_taken_for_billing() -> None:
     assert "too many requests" in str(reply_of(429, error))
 
 
-def test_tries_are_told_only_where_there_were_several() -> None:
+def test_number_of_tries_is_shown_only_if_above_one() -> None:
     assert "tries" not in str(reply_of(429))
     assert "5 tries" in str(reply_of(429, tries=5))
 

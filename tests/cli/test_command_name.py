@@ -23,7 +23,7 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def test_nothing_is_told_where_the_name_alone_calls_this_command(
+def test_no_hint_if_the_name_alone_calls_this_command(
     scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(scripts))

@@ -75,7 +75,7 @@ def test_answers_are_compared_as_their_data_set_does_and_else_by_ours(
     assert json.loads(labels.read_text().splitlines()[0])["mode"] == mode
 
 
-def test_a_database_of_another_schema_is_refused_and_another_name_is_told(
+def test_database_of_another_schema_is_refused_and_another_name_is_reported(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:
     renamed, other = tmp_path / "renamed.sqlite", tmp_path / "other.sqlite"

@@ -159,7 +159,7 @@ def test_an_endpoint_that_goes_away_ends_it_after_some_failures_and_keeps_what_i
     database: SqliteDatabase, tmp_path: Path
 ) -> None:
     script = failing(lambda number: int(number) >= 7, for_every_call=True)
-    with pytest.raises(EndpointError, match="7 runs of this time are kept"):
+    with pytest.raises(EndpointError, match="7 new runs are kept"):
         collect(questions(90), agent(database, script), database, store=tmp_path / "s", workers=1)
     assert stored(tmp_path / "s") == [f"q{number}" for number in range(7)]
 

@@ -223,7 +223,7 @@ def test_the_rule_asks_two_hundredths_over_the_simpler_head_adopted_so_far() -> 
             assert each.lead.estimate == pytest.approx(np.mean(by_seed) - np.mean(theirs))
 
 
-def test_an_adopted_head_whose_gain_may_be_luck_is_said_to_be_so() -> None:
+def test_adopted_head_with_an_uncertain_gain_is_marked() -> None:
     runs = some_runs(40)
     rng = np.random.default_rng(4)
     base = columns(rng, runs.correct, 0.3)
