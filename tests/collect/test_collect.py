@@ -255,7 +255,7 @@ def test_a_question_given_twice_is_refused_before_anything_runs(
     database: SqliteDatabase, tmp_path: Path
 ) -> None:
     twice = [*questions(3), questions(2)[1]]
-    with pytest.raises(QuestionsError, match="q1 is given twice"):
+    with pytest.raises(QuestionsError, match="two questions have the id q1"):
         collect(twice, agent(database, SCRIPT), database, store=tmp_path / "s")
     assert not (tmp_path / "s").exists()
 

@@ -71,7 +71,9 @@ def test_two_runs_with_one_id_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_without_runs_and_a_format_that_is_not_known_are_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"gpt\.jsonl: no run in it \(no list of messages\)"):
+    with pytest.raises(
+        StoreError, match=r"gpt\.jsonl: the file holds no run \(no list of messages\)"
+    ):
         import_runs([log(tmp_path / "gpt.jsonl", {})], store=tmp_path / "s")
     with pytest.raises(InputError, match="openai-messages"):
         import_runs([], store=tmp_path / "s", format="klingon")

@@ -78,8 +78,8 @@ def check_place(path: Path) -> None:
         ) from error
     if start.strip() and b'"sentinel-labels/' not in start.split(b"\n", 1)[0]:
         raise LabelsError(
-            f"{path} holds something other than labels, which would be lost: name another place for "
-            "the labels"
+            f"{path} holds something other than labels, which would be lost: name another place "
+            "for the labels"
         )
 
 

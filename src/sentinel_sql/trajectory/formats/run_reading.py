@@ -13,7 +13,6 @@ from sentinel_sql.trajectory.formats.endings import (
     states_result,
 )
 from sentinel_sql.trajectory.formats.events import ToolCall, ToolResult, as_text, holds_sql
-from sentinel_sql.trajectory.formats.results import one_line, read_value
 from sentinel_sql.trajectory.formats.open_calls import (
     OpenCall,
     hides_sql,
@@ -22,6 +21,7 @@ from sentinel_sql.trajectory.formats.open_calls import (
     same_form,
     unmatched,
 )
+from sentinel_sql.trajectory.formats.results import one_line, read_value
 from sentinel_sql.trajectory.formats.tools import (
     Tools,
     arguments_of,
