@@ -106,7 +106,7 @@ def measure_networks(folder: Path) -> dict[str, float]:
         }
 
     def heads(*at: tuple[Encoder, int]) -> list[FittedEncoderHead]:
-        return [FittedEncoderHead(encoder=its, column=column, told={}) for its, column in at]
+        return [FittedEncoderHead(encoder=its, column=column, fit_facts={}) for its, column in at]
 
     def step(pair: list[FittedEncoderHead]) -> Callable[[], object]:
         texts = iter(_texts())  # each is scored once: an encoder remembers

@@ -7,19 +7,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sentinel_sql.agent.model import Message
 from sentinel_sql.agent.openai import OpenAIModel
 from sentinel_sql.agent.prompt import Prompt
-from sentinel_sql.agent.react import ReactAgent
+from sentinel_sql.agent.react import Asked, ReactAgent
 from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.errors import DatabaseError, EndpointError, QuestionsError, StoreError
+from sentinel_sql.decision.live_step import LiveStep
+from sentinel_sql.errors import DatabaseError, EndpointError, InputError, QuestionsError, StoreError
 from sentinel_sql.pipeline.ask_many import FAILURES_IN_A_ROW
 from sentinel_sql.pipeline.collect import Progress, collect
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import CLOCK, Script, ScriptedEndpoint, ScriptedModel, tiny_database
+from sentinel_sql.trajectory.record import AgentInfo, Step
 from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 SCRIPT = ["SQL: SELECT 1", "FINAL_SQL: SELECT COUNT(*) FROM patients"]
@@ -281,6 +284,21 @@ def test_another_agents_store_is_refused(database: SqliteDatabase, tmp_path: Pat
     with pytest.raises(StoreError, match=r"scripted.*other"):
         collect(questions(2), other, database, store=tmp_path / "s")
     assert stored(tmp_path / "s") == ["q0"]
+
+
+@pytest.mark.parametrize("step", [LiveStep(sql="SELECT 1", final=True), "SELECT 1", None, {}])
+def test_an_agent_that_yields_no_steps_of_a_record_is_told_what_to_do(
+    step: Any, database: SqliteDatabase, tmp_path: Path
+) -> None:
+    class Mine:
+        info = AgentInfo(name="mine")
+
+        def steps(self, question: Asked) -> Iterator[Step]:
+            yield step
+
+    with pytest.raises(InputError, match="import_runs") as told:
+        collect(questions(2), Mine(), database, store=tmp_path / "store")
+    assert type(step).__name__ in str(told.value)
 
 
 def test_nothing_to_do_is_done_at_once(database: SqliteDatabase, tmp_path: Path) -> None:

@@ -176,6 +176,17 @@ def test_reading_in_all_its_forms_runs(
         ("PRAGMA main.user_version = 7", "PRAGMA user_version"),
         ("VACUUM INTO 'x'", "VACUUM"),
         ("REPLACE INTO drugs VALUES ('x')", "REPLACE"),
+        ("UPDATE sqlite_master SET sql = 'x'", "UPDATE"),
+        ("SELECT * FROM pragma_query_only", "a virtual table of SQLite's own may not be read"),
+        (
+            "SELECT count(*) FROM pragma_database_list",
+            "a virtual table of SQLite's own may not be read",
+        ),
+        ("SELECT name FROM drugs, dbstat", "a virtual table of SQLite's own may not be read"),
+        (
+            "WITH a AS (SELECT * FROM pragma_compile_options) SELECT * FROM a",
+            "a virtual table of SQLite's own may not be read",
+        ),
     ],
 )
 def test_a_refusal_names_the_statement_that_was_written(

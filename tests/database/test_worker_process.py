@@ -145,6 +145,17 @@ def test_a_worker_that_died_while_idle_costs_no_query(path: Path) -> None:
 
 
 @linux
+def test_a_worker_that_died_while_it_started_costs_no_query(path: Path) -> None:
+    before = workers()
+    with SqliteDatabase.open(path) as database:
+        for worker in workers() - before:
+            os.kill(worker, signal.SIGTERM)
+        time.sleep(0.2)
+        assert database.execute("SELECT 1").rows == ((1,),)
+    assert workers() == before
+
+
+@linux
 def test_a_worker_that_hangs_is_ended_from_outside(path: Path) -> None:
     before = workers()
     with SqliteDatabase.open(path, limits=Limits(seconds=0.5)) as database:

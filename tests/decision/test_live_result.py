@@ -97,6 +97,17 @@ FORMS: dict[str, Callable[[], Any]] = {
     "frame as a dict": lambda: FRAME.to_dict(),
     "frame as records": lambda: FRAME.to_dict("records"),
     "frame as split": lambda: FRAME.to_dict("split"),
+    "frame as tight": lambda: FRAME.to_dict("tight"),
+    "frame by its index": lambda: FRAME.to_dict("index"),
+    "frame as columns of lists": lambda: FRAME.to_dict("list"),
+    "rows by their number": lambda: dict(enumerate(FRAME.to_dict("records"), start=1)),
+    "reply with columns, rows and more": lambda: {
+        "columns": NAMES,
+        "rows": [list(row) for row in ROWS],
+        "row_count": 2,
+        "seconds": 0.01,
+        "truncated": False,
+    },
     "columns and rows": lambda: {"columns": NAMES, "rows": ROWS},
     "rows under a key": lambda: {"rows": [list(row) for row in ROWS]},
     "data frame": lambda: FRAME,
@@ -186,6 +197,14 @@ def test_null_of_a_frame_looks_like_null_of_the_database() -> None:
     assert observed(pd.NaT).rows == observed(np.float64("nan")).rows == observed(pd.NA).rows == 1
     assert observed(np.array([1.5, np.nan])) == observed([(1.5,), (None,)])
     assert observed(FRAME["n"]) == observed([(12,), (10,)])
+
+
+@pytest.mark.parametrize("orient", ["records", "list", "index", "split", "tight", "dict"])
+def test_null_of_a_frame_is_none_in_what_is_made_of_the_frame_too(orient: Any) -> None:
+    frame = pd.DataFrame({"n": [1.5, np.nan], "at": ["a", pd.NaT], "x": ["b", pd.NA]})
+    assert observed(frame.to_dict(orient)) == observed([(1.5, "a", "b"), (None, None, None)])
+    assert observed([(float("nan"),), (pd.NA,), pd.NaT]) == observed([(None,)] * 3)
+    assert observed({"n": pd.NA}) == observed([(None,)])
 
 
 @pytest.mark.parametrize(
@@ -297,8 +316,13 @@ def test_result_text_is_read_as_printed_rows() -> None:
         (sqlite3.connect(":memory:"), "holds no rows"),
         (ENGINE.connect(), "holds no rows"),
         (Lazy(), "holds no rows"),
+        (sqlalchemy.text("SELECT 1"), "holds no rows"),
+        (sqlalchemy.select(sqlalchemy.column("a")), "holds no rows"),
     ],
-    ids=["object", "function", "module", "class", "connection", "engine's connection", "plan"],
+    ids=[
+        *("object", "function", "module", "class", "connection", "engine's connection", "plan"),
+        *("statement in words", "statement"),
+    ],
 )
 def test_object_without_a_result_is_an_input_error(result: Any, teaches: str) -> None:
     with pytest.raises(InputError, match=teaches):

@@ -27,6 +27,15 @@ def missing(case: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+class Fails:
+    """A cell of a user's class that can't be written out."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
 @pytest.mark.parametrize("case", CASES["honest"], ids=lambda case: case["text"])
 def test_honest_sentence_agrees_with_its_result(case: dict[str, Any]) -> None:
     assert missing(case) == ()
@@ -127,3 +136,60 @@ def test_a_long_sentence_is_compared_in_bounded_time(text: str) -> None:
     started = time.perf_counter()
     stated(text, (511,))
     assert time.perf_counter() - started < 200 * usual + 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 20_000,
+        "- " * 10_000,
+        "1," * 4_000,
+        "1,111" * 1_500,
+        ", ".join(f"drug{place}" for place in range(1_000)),
+        "Found: " + ", ".join(f"drug{place}: {place}" for place in range(1_000)),
+        ". ".join(f"Drug{place} is {place}" for place in range(1_000)),
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_the_time_for_a_sentence_grows_with_its_length_and_not_faster(text: str) -> None:
+    rows = [(f"drug{place}", place, f"2100-01-{place % 28 + 1:02d}") for place in range(1_000)]
+
+    def seconds(share: int) -> float:
+        started = time.process_time()
+        stated(text[: len(text) // share], *rows)
+        return time.process_time() - started
+
+    assert seconds(1) < 12 * max(seconds(4), 0.05)
+
+
+def test_the_time_for_a_result_is_bounded_however_long_its_texts_are() -> None:
+    def seconds(count: int) -> float:
+        started = time.process_time()
+        rows = [(f"patient number {place}",) for place in range(count)]
+        stated("There are 3 patients on Aspirin. Names: patient number 5.", *rows)
+        return time.process_time() - started
+
+    few = seconds(8_000)
+    assert seconds(40_000) < 6 * few
+    started = time.process_time()
+    assert stated("It was heparin.", ("heparin 5 mg " * 100_000,)) == ()
+    assert time.process_time() - started < 20 * few
+
+
+@pytest.mark.parametrize("padding", [" ", "\n", "The value is 3. "])
+def test_what_stands_behind_the_compared_part_of_a_sentence_is_no_answer(padding: str) -> None:
+    text = padding * (20_001 // len(padding) + 1) + "There are 512."
+    assert stated(text, (3,)) != ()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [10**5000, -(10**5000), Fails(), [[]] * 3, {"a": Fails()}],
+    ids=lambda cell: type(cell).__name__,
+)
+def test_a_cell_that_cannot_be_written_out_does_not_keep_the_others_from_being_compared(
+    cell: Any,
+) -> None:
+    assert stated("There are 3 rows.", (cell,), (cell,), (cell,)) == ()
+    assert stated("The drug is heparin.", ("heparin", cell)) == ()
+    assert stated("There are 512.", (cell,)) == ("512",)

@@ -58,7 +58,9 @@ def decided(run: pd.Series, *, theta: float | None, early: float | None, bar: fl
     return bool(shown), run["T"]
 
 
-def test_the_ladder(folder: Path, document: dict[str, Any], runs: pd.DataFrame) -> None:
+def test_ladder_equals_a_computation_with_pandas(
+    folder: Path, document: dict[str, Any], runs: pd.DataFrame
+) -> None:
     theta = document["thresholds"]["gate"]["theta"]
     stops = {
         stop["stakes"]: stop["threshold"]
@@ -95,7 +97,7 @@ def test_the_ladder(folder: Path, document: dict[str, Any], runs: pd.DataFrame) 
         assert line.steps_saved == pytest.approx(1 - steps.sum() / runs["T"].sum())
 
 
-def test_the_confidence_bins(folder: Path, runs: pd.DataFrame) -> None:
+def test_confidence_bins_equal_a_computation_with_pandas(folder: Path, runs: pd.DataFrame) -> None:
     answers = runs[runs["answered"]]
     for stage, column in (("raw", "delivery_score"), ("calibrated", "delivery")):
         edges = [-0.1, *(np.arange(1, 10) / 10), 1.1]
@@ -111,7 +113,7 @@ def test_the_confidence_bins(folder: Path, runs: pd.DataFrame) -> None:
             np.testing.assert_allclose(shown[name], made[name], atol=1e-12)
 
 
-def test_step_economics(folder: Path, runs: pd.DataFrame) -> None:
+def test_step_economics_equal_a_computation_with_pandas(folder: Path, runs: pd.DataFrame) -> None:
     group = np.select(
         [
             runs["answerable"],
@@ -134,7 +136,7 @@ def test_step_economics(folder: Path, runs: pd.DataFrame) -> None:
             assert found == pytest.approx(expected, nan_ok=True), (name, column)
 
 
-def test_the_tables_agree_with_one_another(folder: Path) -> None:
+def test_tables_agree_with_one_another(folder: Path) -> None:
     ladder = read(folder, "ladder").set_index(["system", "stakes"])["rs"]
     for line in read(folder, "gain").itertuples():
         difference = ladder[line.system, line.stakes] - ladder[line.over, line.stakes]

@@ -13,7 +13,7 @@ POLICIES = (Policy(stakes=1.0, theta=0.1, early=0.2), Policy(stakes=4.0, theta=0
 
 
 @given(prefix_scores(), st.integers(0, 50))
-def test_a_sample_holds_runs_of_the_pool_once_and_all_where_there_is_room(
+def test_sample_holds_each_run_at_most_once_and_all_if_there_is_room(
     scores: PrefixScores, most: int
 ) -> None:
     chosen = choose_runs(scores, POLICIES, most=most)
@@ -21,7 +21,7 @@ def test_a_sample_holds_runs_of_the_pool_once_and_all_where_there_is_room(
     assert all(0 <= i < len(scores) for i in chosen)
 
 
-def test_every_kind_of_decision_right_and_wrong_is_in_a_small_sample_of_a_large_pool() -> None:
+def test_small_sample_has_every_kind_of_decision_and_mistake() -> None:
     scores = random_scores(7, 3000)
     chosen = list(choose_runs(scores, POLICIES))
     assert len(chosen) == MOST
@@ -33,7 +33,7 @@ def test_every_kind_of_decision_right_and_wrong_is_in_a_small_sample_of_a_large_
                 assert group[chosen].any() == group.any(), (KINDS[kind], right)
 
 
-def test_the_first_shown_is_the_wrong_answer_that_looked_surest() -> None:
+def test_most_confident_wrong_answer_comes_first() -> None:
     scores = random_scores(8, 500, grid=False)
     policy = Policy(stakes=1.0)
     delivered_wrong = policy.replay(scores).delivered & ~scores.correct & scores.answerable
@@ -42,7 +42,7 @@ def test_the_first_shown_is_the_wrong_answer_that_looked_surest() -> None:
     assert surest in first
 
 
-def test_the_right_answers_that_were_lost_come_with_the_least_confident_first() -> None:
+def test_least_confident_lost_answer_comes_first_among_lost_ones() -> None:
     scores = random_scores(9, 500, grid=False)
     policy = Policy(stakes=4.0)
     lost = ~policy.replay(scores).delivered & scores.correct

@@ -25,7 +25,7 @@ def evidence(seed: int) -> Evidence:
     return Evidence.gather(random_scores(seed, 150), freeze(random_scores(9, 200)), resamples=20)
 
 
-def test_mean_deviation_and_range_are_of_the_seeds_figures() -> None:
+def test_seed_rows_equal_mean_deviation_and_range_of_the_figures() -> None:
     by_seed = {seed: evidence(seed) for seed in (42, 43, 44)}
     values = {(row.figure, row.stakes): [] for row in seed_figures(by_seed).rows}
     for row in seed_figures(by_seed).rows:
@@ -45,7 +45,7 @@ def test_mean_deviation_and_range_are_of_the_seeds_figures() -> None:
     assert measured > 10
 
 
-def test_figures_are_those_of_the_exhibits() -> None:
+def test_seed_figures_equal_those_of_the_exhibits() -> None:
     seen = evidence(1)
     figures = dict(main_figures(seen))
     for row in ladder(seen).rows:
@@ -54,7 +54,7 @@ def test_figures_are_those_of_the_exhibits() -> None:
             assert figures["coverage full", row.stakes] == pytest.approx(row.coverage)
 
 
-def test_a_figure_that_a_seed_cannot_say_has_no_mean() -> None:
+def test_figure_unknown_for_a_seed_has_no_mean() -> None:
     silent = random_scores(1, 40)
     nobody = np.zeros(40, dtype=bool)
     for name in ("answered", "correct", "clean"):
@@ -102,7 +102,7 @@ def test_other_seeds_are_fitted_on_the_same_runs_and_spend_nothing(
         seeds.seed_exhibits(monitor, evaluation, runs, pools, labels, header(), seeds=1)
 
 
-def test_the_terminal_shows_a_dash_for_what_cannot_be_said() -> None:
+def test_terminal_shows_a_dash_for_unknown_numbers() -> None:
     exhibits = {"seeds": seed_variance({1: evidence(1), 2: evidence(2)}).to_json()}
     exhibits["seeds"]["rows"][0]["mean"] = None
     console = Console(width=80, record=True, file=io.StringIO())
@@ -114,7 +114,7 @@ def test_the_terminal_shows_a_dash_for_what_cannot_be_said() -> None:
     assert list(seed_tables({})) == []
 
 
-def test_a_seed_that_cannot_be_fitted_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seed_that_cannot_be_fitted_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monitor, runs, pools, labels = fitted()
     evaluation = evaluate(monitor, runs, pools, labels)
 

@@ -110,13 +110,13 @@ def content(connection: sqlite3.Connection) -> str:
 
 
 @pytest.mark.parametrize("what", NEVER)
-def test_this_never_happens(hospital: sqlite3.Connection, what: str) -> None:
+def test_hospital_has_no_impossible_row(hospital: sqlite3.Connection, what: str) -> None:
     assert hospital.execute(NEVER[what]).fetchone() is None
 
 
 @settings(max_examples=15, deadline=None)
 @given(patients=st.integers(1, 40), seed=st.integers(0, 2**32))
-def test_no_seed_or_size_makes_it_happen(
+def test_no_seed_or_size_gives_an_impossible_row(
     tmp_path_factory: pytest.TempPathFactory, patients: int, seed: int
 ) -> None:
     path = build_hospital(tmp_path_factory.mktemp("any") / "h.sqlite", patients=patients, seed=seed)
@@ -134,12 +134,12 @@ def test_same_seed_gives_the_same_bytes(hospital_path: Path, tmp_path: Path) -> 
     assert other.read_bytes() != hospital_path.read_bytes()
 
 
-def test_content_is_the_one_that_the_recorded_runs_saw(hospital: sqlite3.Connection) -> None:
+def test_content_is_that_of_the_recorded_runs(hospital: sqlite3.Connection) -> None:
     # independent of the SQLite and NumPy versions; a change here invalidates recorded runs
     assert content(hospital) == "3cab1112b2d8033fd2218181a260c514027c9026636df2409e26c23dfe2a8894"
 
 
-def test_a_file_that_is_there_is_replaced(tmp_path: Path) -> None:
+def test_existing_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "h.sqlite"
     path.write_text("something else")
     build_hospital(path, patients=3)
@@ -212,7 +212,7 @@ def test_drugs_follow_diagnoses(many: Path) -> None:
         assert value(connection, share.format("NOT IN")) < 0.05
 
 
-def test_labs_tell_the_disease_and_settle_in_those_who_live(many: Path) -> None:
+def test_lab_values_show_the_disease_and_recover_in_survivors(many: Path) -> None:
     mean = """SELECT AVG(e.valuenum) FROM labevents AS e
         JOIN d_labitems AS d ON d.itemid = e.itemid
         JOIN admissions AS a ON a.hadm_id = e.hadm_id WHERE d.label = 'creatinine, serum'
@@ -226,7 +226,7 @@ def test_labs_tell_the_disease_and_settle_in_those_who_live(many: Path) -> None:
     assert late < early
 
 
-def test_a_patient_has_a_level_of_their_own(many: Path) -> None:
+def test_each_patient_has_an_own_level(many: Path) -> None:
     spread = """SELECT AVG(m * m) - AVG(m) * AVG(m) FROM (SELECT AVG(e.valuenum) AS m
         FROM labevents AS e JOIN d_labitems AS d ON d.itemid = e.itemid
         WHERE d.label = 'mcv' GROUP BY {} HAVING COUNT(*) >= 4)"""
@@ -237,21 +237,19 @@ def test_a_patient_has_a_level_of_their_own(many: Path) -> None:
 
 
 @pytest.mark.parametrize("patients", [0, -1, 1_000_001])
-def test_a_senseless_size_is_refused_in_words(tmp_path: Path, patients: int) -> None:
+def test_size_out_of_range_is_refused(tmp_path: Path, patients: int) -> None:
     with pytest.raises(InputError, match="1 to 1,000,000 patients"):
         build_hospital(tmp_path / "h.sqlite", patients=patients)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_path_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DatabaseError, match=r"file/h\.sqlite"):
         build_hospital(tmp_path / "file" / "h.sqlite", patients=1)
 
 
-def test_a_build_that_fails_leaves_no_draft(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_build_leaves_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 

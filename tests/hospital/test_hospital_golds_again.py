@@ -373,14 +373,14 @@ end in an underscore here."""
 TEMPLATES = {template.name: template for template in ANSWERABLE}
 
 
-def test_there_are_enough_second_ways() -> None:
+def test_enough_golds_have_a_second_computation() -> None:
     assert len(AGAIN) >= 30
     assert set(AGAIN) <= set(TEMPLATES)
     assert {TEMPLATES[name].tier for name in AGAIN} == {"single", "join", "harder"}
 
 
 @pytest.mark.parametrize("name", AGAIN)
-def test_gold_agrees_with_the_second_way(
+def test_gold_equals_a_second_computation(
     name: str, hospital: sqlite3.Connection, tables: Tables
 ) -> None:
     fillings = list(

@@ -76,7 +76,7 @@ def test_wordings_use_the_slots_that_the_sql_uses(hospital: sqlite3.Connection) 
             assert used <= said, (template.name, wording)
 
 
-def test_every_table_is_asked_about() -> None:
+def test_every_table_has_questions() -> None:
     asked = {
         table.name
         for template in ANSWERABLE
@@ -108,7 +108,7 @@ def test_ids_and_golds_are_those_of_the_recorded_runs(benchmark: list[Question])
     )
 
 
-def test_a_smaller_benchmark_is_part_of_the_larger(
+def test_smaller_benchmark_is_part_of_the_larger(
     hospital_path: Path, benchmark: list[Question]
 ) -> None:
     small = benchmark_questions(hospital_path, size=300)
@@ -116,13 +116,13 @@ def test_a_smaller_benchmark_is_part_of_the_larger(
     assert set(small) <= set(benchmark)
 
 
-def test_another_seed_asks_other_questions(hospital_path: Path, benchmark: list[Question]) -> None:
+def test_other_seeds_give_other_questions(hospital_path: Path, benchmark: list[Question]) -> None:
     other = benchmark_questions(hospital_path, seed=7, size=200)
     shared = {q.id for q in other} & {q.id for q in benchmark}
     assert len(shared) < 60
 
 
-def test_every_gold_runs_and_says_the_same_again_and_on_a_new_hospital(
+def test_every_gold_runs_and_is_reproducible(
     hospital_path: Path, benchmark: list[Question], tmp_path: Path
 ) -> None:
     before = hospital_path.read_bytes()
@@ -146,7 +146,7 @@ def test_every_gold_runs_and_says_the_same_again_and_on_a_new_hospital(
     assert hospital_path.read_bytes() == before
 
 
-def test_no_gold_depends_on_the_order_in_which_rows_lie(
+def test_no_gold_depends_on_the_order_of_rows(
     hospital: sqlite3.Connection, benchmark: list[Question]
 ) -> None:
     for question in benchmark:
@@ -199,7 +199,7 @@ def stored_text(hospital: sqlite3.Connection) -> str:
 
 
 @pytest.mark.parametrize("template", UNANSWERABLE, ids=lambda template: template.name)
-def test_what_an_answer_would_need_is_not_there(
+def test_needs_of_unanswerable_questions_are_missing(
     template: object, stored_text: str, hospital: sqlite3.Connection
 ) -> None:
     assert template in UNANSWERABLE
@@ -226,7 +226,7 @@ def _fillings(slots: tuple[str, ...], hospital: sqlite3.Connection) -> list[dict
     return fillings
 
 
-def test_an_ambiguous_question_names_nothing_of_the_kind_that_it_leaves_open() -> None:
+def test_ambiguous_question_names_no_referent_of_its_kind() -> None:
     naming = {"the patient": "{patient}", "the ICU stay": "{stay}", "the lab test": "{lab}",
               "the drug": "{drug}"}  # fmt: skip
     for template in UNANSWERABLE:
@@ -252,7 +252,7 @@ def test_absent_identifiers_are_absent_from_any_hospital(tmp_path: Path) -> None
         connection.close()
 
 
-def test_wording_hardly_tells_answerability(benchmark: list[Question]) -> None:
+def test_wording_hardly_predicts_answerability(benchmark: list[Question]) -> None:
     texts = np.array([q.text for q in benchmark])
     unanswerable = np.array([not q.answerable for q in benchmark])
     templates = np.array([q.template for q in benchmark])
@@ -281,7 +281,7 @@ def test_written_questions_are_read_back_the_same(
     assert path.read_text().count('"kind"') == 200
 
 
-def test_bad_input_is_refused_in_words(hospital_path: Path, tmp_path: Path) -> None:
+def test_bad_input_is_refused(hospital_path: Path, tmp_path: Path) -> None:
     for size in (3, 10_001):
         with pytest.raises(InputError, match="10 to 10,000 questions"):
             benchmark_questions(hospital_path, size=size)
@@ -292,7 +292,7 @@ def test_bad_input_is_refused_in_words(hospital_path: Path, tmp_path: Path) -> N
         benchmark_questions(tmp_path / "empty.sqlite")
 
 
-def test_running_out_of_questions_is_said(
+def test_too_few_questions_are_an_error(
     hospital_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = tuple(t for t in UNANSWERABLE if t.name == "patients-of-blood-group")

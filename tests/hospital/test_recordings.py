@@ -57,7 +57,7 @@ def packed(tool: ModuleType, runs: Path, into: Path, *more: str) -> int:
     return code
 
 
-def test_the_same_runs_give_the_same_bytes_in_whatever_order(
+def test_equal_runs_in_any_order_give_equal_bytes(
     tool: ModuleType, runs: Path, tmp_path: Path
 ) -> None:
     shuffled = tmp_path / "shuffled.jsonl"
@@ -70,7 +70,7 @@ def test_the_same_runs_give_the_same_bytes_in_whatever_order(
     assert set(one) == {"guided.jsonl.gz", "provenance.json"}
 
 
-def test_nothing_of_a_run_is_lost_and_its_origin_is_told(
+def test_recording_keeps_every_run_and_its_origin(
     tool: ModuleType, runs: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "recordings"
@@ -107,7 +107,7 @@ def said_of(runs: Path, store: Path, *, answer: str | None = None) -> Path:
     return store
 
 
-def test_confidences_are_packed_beside_the_runs_that_they_are_of(
+def test_confidences_are_packed_with_their_runs(
     tool: ModuleType, runs: Path, tmp_path: Path
 ) -> None:
     said = said_of(runs, tmp_path / "said")
@@ -141,7 +141,7 @@ def test_confidences_of_other_answers_are_not_packed(
         ({"agent": {"model": "another"}}, "2 agents"),
     ],
 )
-def test_runs_that_are_not_of_the_benchmark_or_of_one_agent_are_not_packed(
+def test_runs_of_other_questions_or_several_agents_are_not_packed(
     change: dict[str, Any],
     named: str,
     tool: ModuleType,
@@ -159,13 +159,13 @@ def test_runs_that_are_not_of_the_benchmark_or_of_one_agent_are_not_packed(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_recording_that_is_not_bundled_is_named(tmp_path: Path) -> None:
+def test_missing_recording_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="'guided'"):
         recording("guided", tmp_path)
     assert provenance(tmp_path) == {}
 
 
-def test_every_bundled_recording_is_what_its_provenance_says() -> None:
+def test_every_bundled_recording_agrees_with_its_provenance() -> None:
     known = provenance()
     assert set(known) == set(bundled())
     for name, path in bundled().items():
@@ -184,7 +184,7 @@ def test_every_bundled_recording_is_what_its_provenance_says() -> None:
     assert sum(path.stat().st_size for path in bundled().values()) <= RECORDINGS_LIMIT
 
 
-def test_a_live_guard_ends_every_bundled_run_as_the_evaluation_counts_it(tmp_path: Path) -> None:
+def test_live_guard_ends_every_bundled_run_as_the_evaluation_does(tmp_path: Path) -> None:
     if "guided" not in bundled():
         pytest.skip(f"no recording is bundled in {FOLDER.name} yet")
     try:

@@ -221,7 +221,7 @@ def test_unknown_value_is_none() -> None:
     assert raters_agreement([rater("a", "1..."), rater("b", ".111")]).rows[0].agreement is None
     with pytest.raises(LabelsError, match="no case is rated yet"):
         judge_audit(KEY, [rater("ann", "....")])
-    with pytest.raises(LabelsError, match="have the same name"):
+    with pytest.raises(LabelsError, match="the same name"):
         judge_audit(KEY, [rater("ann", "0110"), rater("ann", "0110")])
 
 

@@ -152,7 +152,7 @@ def test_manifest_value_of_the_wrong_type_is_refused(saved: Path, key: str) -> N
     path = saved / bundle.MANIFEST
     manifest = json.loads(path.read_text())
     for wrong in ([1], -1.5):
-        path.write_text(json.dumps(bundle._sealed(manifest | {key: wrong})))
+        path.write_text(json.dumps(bundle._with_hash(manifest | {key: wrong})))
         with pytest.raises(BundleError):
             bundle.load(saved)
 
@@ -165,6 +165,6 @@ def test_manifest_that_names_a_file_outside_of_its_folder_is_refused(
     manifest = json.loads(path.read_text())
     manifest["brought"] = {"answerability": {"weights": place}, "correctness": {}}
     manifest["files"][place] = "0" * 64
-    path.write_text(json.dumps(bundle._sealed(manifest)))
+    path.write_text(json.dumps(bundle._with_hash(manifest)))
     with pytest.raises(BundleError, match="outside"):
         bundle.load(saved)

@@ -46,7 +46,7 @@ def sealed(folder: Path, file: str, change: Callable[[Arrays], Arrays]) -> None:
     path.write_bytes(data)
     manifest = json.loads((folder / bundle.MANIFEST).read_text())
     manifest["files"][file] = hashlib.sha256(data).hexdigest()
-    (folder / bundle.MANIFEST).write_text(json.dumps(bundle._sealed(manifest)))
+    (folder / bundle.MANIFEST).write_text(json.dumps(bundle._with_hash(manifest)))
 
 
 def first_replaced(column: Any, value: float) -> Any:
@@ -180,7 +180,7 @@ def test_thresholds_of_a_wrong_kind_are_refused_by_name(
     for key in place[:-1]:
         at = at[key]
     at[place[-1]] = value
-    path.write_text(json.dumps(bundle._sealed(manifest)))
+    path.write_text(json.dumps(bundle._with_hash(manifest)))
     with pytest.raises(BundleError, match="thresholds"):
         bundle.load(saved)
 
@@ -190,7 +190,7 @@ def test_a_bundle_of_the_format_before_is_refused_in_one_line_that_says_what_to_
 ) -> None:
     path = saved / bundle.MANIFEST
     manifest = json.loads(path.read_text()) | {"format": "sentinel-monitor/1"}
-    path.write_text(json.dumps(bundle._sealed(manifest)))
+    path.write_text(json.dumps(bundle._with_hash(manifest)))
     with pytest.raises(BundleError, match=r"sentinel-monitor/1.*sentinel fit") as told:
         bundle.load(saved)
     assert "\n" not in str(told.value)

@@ -41,7 +41,7 @@ def seal(folder: Path) -> None:
     manifest = json.loads(path.read_text())
     for name in manifest["files"]:
         manifest["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    path.write_text(json.dumps(bundle._sealed(manifest)))
+    path.write_text(json.dumps(bundle._with_hash(manifest)))
 
 
 def test_the_untouched_bundle_loads(saved: Path) -> None:

@@ -222,3 +222,9 @@ def test_a_template_that_joins_two_pools_is_refused_by_name() -> None:
     joined = [replace(question, template="all alike") for question in old]
     with pytest.raises(PoolsError, match="'all alike' joins questions of the"):
         make_pools([*joined, *many([1, 1], answerable=False)], seed=1, like=known)
+
+
+@pytest.mark.parametrize("seed", ["42", 4.2, None, [42]])
+def test_a_seed_that_is_no_whole_number_is_refused(seed: object) -> None:
+    with pytest.raises(PoolsError, match="no whole number"):
+        make_pools(many([1, 1, 1]), seed=seed)  # type: ignore[arg-type]

@@ -84,14 +84,14 @@ NUMBERS = [
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999"])
 @pytest.mark.parametrize("table", list(ROWS))
-def test_a_number_that_is_none_is_damage(folder: Path, table: str, value: str) -> None:
+def test_cell_that_is_no_number_is_damage(folder: Path, table: str, value: str) -> None:
     column = next(name for its, name in NUMBERS if its == table and name != "early_stop")
     edit(folder / "tables" / f"{table}.csv", set_cell(column, value))
     with pytest.raises(InputError, match=f"{table}.csv is damaged"):
         read_agents([folder])
 
 
-def test_every_column_that_a_report_reads_is_asked_for_by_name(folder: Path) -> None:
+def test_error_names_the_missing_column(folder: Path) -> None:
     kept = Path(shutil.copytree(folder / "tables", folder.parent / "kept"))
     for table, row in ROWS.items():
         for column in columns_of(row):
@@ -106,7 +106,7 @@ def test_every_column_that_a_report_reads_is_asked_for_by_name(folder: Path) -> 
                 shutil.copy(kept / f"{name}.csv", folder / "tables" / f"{name}.csv")
 
 
-def test_a_cell_that_is_never_empty_and_half_an_interval_are_damage(folder: Path) -> None:
+def test_empty_required_cell_and_half_an_interval_are_damage(folder: Path) -> None:
     for table, row in ROWS.items():
         path = folder / "tables" / f"{table}.csv"
         whole = path.read_bytes()
@@ -143,7 +143,7 @@ READ = [
 
 
 @pytest.mark.parametrize("keys", READ, ids=".".join)
-def test_a_document_with_a_wrong_value_is_refused_or_reported_never_a_fault(
+def test_wrong_value_in_the_document_is_never_a_crash(
     folder: Path, report: Callable[..., Path], keys: tuple[str, ...]
 ) -> None:
     whole = json.loads((folder / "evaluation.json").read_text())
@@ -181,7 +181,7 @@ def _without(key: str) -> Callable[[dict[str, Any]], object]:
         lambda view: view.update(ending="somehow"),
     ],
 )
-def test_a_view_that_the_page_couldn_t_draw_is_damage(
+def test_view_that_the_page_cannot_draw_is_damage(
     folder: Path, spoil: Callable[[dict[str, Any]], object], report: Callable[..., Path]
 ) -> None:
     path = folder / "views.jsonl"
@@ -193,7 +193,7 @@ def test_a_view_that_the_page_couldn_t_draw_is_damage(
 
 
 @pytest.mark.parametrize("name", ["evaluation.json", "views.jsonl"])
-def test_a_file_that_nests_too_deep_is_damage(
+def test_too_deeply_nested_file_is_damage(
     folder: Path, report: Callable[..., Path], name: str
 ) -> None:
     (folder / name).write_text("[" * 100_000)
@@ -201,9 +201,7 @@ def test_a_file_that_nests_too_deep_is_damage(
         report(folder)
 
 
-def test_a_report_replaces_its_own_tables_and_nothing_that_lies_beside_them(
-    folder: Path, report: Callable[..., Path]
-) -> None:
+def test_report_replaces_only_its_own_tables(folder: Path, report: Callable[..., Path]) -> None:
     out = report(folder).parent
     [tables] = out.glob("a1*/tables")
     (tables / "mine.csv").write_text("mine")
@@ -223,7 +221,7 @@ def test_a_report_replaces_its_own_tables_and_nothing_that_lies_beside_them(
 
 
 @pytest.mark.parametrize("inner", ["", "tables", "tables/deep"])
-def test_a_report_is_never_written_into_an_evaluation(
+def test_report_is_never_written_into_an_evaluation(
     folder: Path, report: Callable[..., Path], inner: str
 ) -> None:
     before = sorted(folder.rglob("*"))
@@ -233,7 +231,7 @@ def test_a_report_is_never_written_into_an_evaluation(
 
 
 @pytest.mark.parametrize("name", ["../../mine", "/etc/hosts", "a/b", ""])
-def test_a_table_s_name_leads_to_no_other_place(folder: Path, name: str) -> None:
+def test_table_name_leads_to_no_other_folder(folder: Path, name: str) -> None:
     edit(folder / "tables/contents.csv", lambda rows: rows[1].__setitem__(0, name))
     with pytest.raises(InputError, match=r"contents.csv is damaged"):
         read_agents([folder])

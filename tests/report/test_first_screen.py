@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from sentinel_sql.evaluation_store.folder import StoredEvaluation
 from sentinel_sql.report.evaluated_agents import ReportedAgent
-from sentinel_sql.report.page.first_screen import first_screen, options, said
+from sentinel_sql.report.page.first_screen import first_screen, options, show
 
 
 @given(st.floats(-60, 60))
-def test_a_figure_is_never_further_than_half_a_unit_from_its_value(value: float) -> None:
-    signed = said(value, "signed").replace("−", "-")
+def test_shown_figure_is_rounded_to_half_a_unit(value: float) -> None:
+    signed = show(value, "signed").replace("−", "-")
     assert abs(Decimal(signed) - Decimal(value)) <= Decimal("0.005")
     assert signed[0] in "+-"
-    share = said(value, "share").replace("−", "-").removesuffix(" %")
+    share = show(value, "share").replace("−", "-").removesuffix(" %")
     assert abs(Decimal(share) - 100 * Decimal(value)) <= Decimal("0.5")
 
 
-def test_what_cannot_be_said_is_a_dash() -> None:
-    assert said(None, "share") == said(None, "plain") == "–"
+def test_unknown_figure_is_a_dash() -> None:
+    assert show(None, "share") == show(None, "plain") == "–"
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,7 @@ def test_what_cannot_be_said_is_a_dash() -> None:
         ({"exact_bar": False, "strict": False, "reweight": None, "prices": {"prompt": 1}}, False),
     ],
 )
-def test_an_option_that_changes_decisions_or_scores_counts_and_prices_dont(
-    set_to: dict[str, Any], told: bool
-) -> None:
+def test_options_but_prices_are_reported(set_to: dict[str, Any], told: bool) -> None:
     assert any(options({"options": set_to}).values()) == told
 
 

@@ -19,7 +19,7 @@ unit = st.floats(0, 1)
 
 
 @given(value=unit, threshold=st.none() | unit)
-def test_a_gauge_is_red_exactly_below_its_threshold(value: float, threshold: float | None) -> None:
+def test_gauge_is_red_exactly_below_its_threshold(value: float, threshold: float | None) -> None:
     drawn = gauge(value, threshold)
     bar, number = drawn.plain.split("\n")
     assert (drawn.style == "red") == (threshold is not None and value < threshold)
@@ -30,7 +30,7 @@ def test_a_gauge_is_red_exactly_below_its_threshold(value: float, threshold: flo
 
 
 @given(low=unit, high=unit)
-def test_a_gauge_never_shrinks_as_its_value_grows(low: float, high: float) -> None:
+def test_gauge_never_shrinks_as_its_value_grows(low: float, high: float) -> None:
     low, high = sorted((low, high))
     assert gauge(low, None).plain.count("█") <= gauge(high, None).plain.count("█")
 
@@ -71,7 +71,7 @@ def state(t: int = 1, **changed: object) -> State:
         ),
     ],
 )
-def test_every_state_fits_eighty_columns_and_is_shown_as_it_is_written(shown: State) -> None:
+def test_every_state_fits_eighty_columns_and_keeps_its_text(shown: State) -> None:
     sink = io.StringIO()
     console = Console(file=sink, width=80)
     console.print(header())
@@ -82,12 +82,12 @@ def test_every_state_fits_eighty_columns_and_is_shown_as_it_is_written(shown: St
     assert ("[red]" in sink.getvalue()) == (shown.step is not None)
 
 
-def test_an_answer_is_held_to_the_bar_and_a_run_to_the_early_stop() -> None:
+def test_answer_is_compared_with_the_bar_and_run_with_the_early_stop() -> None:
     assert state(1).correct == (0.4, 0.3)
     assert state(2, confidence=0.7, bar=0.8).correct == (0.7, 0.8)
 
 
-def test_on_a_terminal_the_gauges_move_from_state_to_state_and_rows_stay() -> None:
+def test_gauges_move_between_states_and_rows_stay() -> None:
     sink = io.StringIO()
     console = Console(file=sink, width=80, force_terminal=True, legacy_windows=False)
     with screen(console, pace=0.0) as show:

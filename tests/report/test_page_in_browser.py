@@ -32,7 +32,7 @@ def move_to(page: Any, at: int) -> None:
     )
 
 
-def test_the_slider_moves_every_figure_to_the_value_of_the_csv(
+def test_slider_sets_every_figure_to_the_value_of_the_csv(
     report_folder: Path, open_page: Any
 ) -> None:
     rows = stakes_table(report_folder)
@@ -64,7 +64,7 @@ def test_the_slider_moves_every_figure_to_the_value_of_the_csv(
     assert seen >= {"accuracy_counted_low", "accuracy_counted_high"}
 
 
-def test_without_scripts_the_first_screen_says_the_same(
+def test_first_screen_is_equal_without_scripts(
     report_folder: Path, open_page: Any, browser: Any
 ) -> None:
     page = open_page(report_folder / "report.html").page
@@ -75,7 +75,7 @@ def test_without_scripts_the_first_screen_says_the_same(
     assert written == scripted
 
 
-def test_a_run_stops_where_the_policy_stops_it_at_every_stakes(
+def test_run_stops_where_the_policy_stops_it_at_every_stakes(
     report_folder: Path, open_page: Any, known: Known
 ) -> None:
     scores = known.evaluation.evidence.recorded
@@ -104,7 +104,7 @@ def test_a_run_stops_where_the_policy_stops_it_at_every_stakes(
                 assert t == int(verdicts.t[i])
 
 
-def test_the_stop_that_is_shown_moves_with_the_slider(report_folder: Path, open_page: Any) -> None:
+def test_shown_stop_moves_with_the_slider(report_folder: Path, open_page: Any) -> None:
     page = open_page(report_folder / "report.html").page
     kinds = set()
     for at in (0, 20, 40, 60):
@@ -123,7 +123,7 @@ def test_the_stop_that_is_shown_moves_with_the_slider(report_folder: Path, open_
     assert len(kinds) >= 2
 
 
-def test_whatever_a_run_said_is_shown_as_it_is_written(report_folder: Path, open_page: Any) -> None:
+def test_text_of_a_run_is_never_parsed_as_markup(report_folder: Path, open_page: Any) -> None:
     page = open_page(report_folder / "report.html").page
     page.evaluate("() => showRun(data.views.findIndex(v => v.states.length > 1))")
     text = page.evaluate("document.getElementById('run').textContent")
@@ -132,9 +132,7 @@ def test_whatever_a_run_said_is_shown_as_it_is_written(report_folder: Path, open
     assert page.locator("#run img, #run b").count() == 0
 
 
-def test_the_list_can_be_narrowed_to_the_guard_s_mistakes(
-    report_folder: Path, open_page: Any
-) -> None:
+def test_list_can_be_filtered_by_mistakes_of_the_guard(report_folder: Path, open_page: Any) -> None:
     page = open_page(report_folder / "report.html").page
     everything = page.locator("#run-list button").count()
     page.select_option("#filter", "mistake")
@@ -144,7 +142,7 @@ def test_the_list_can_be_narrowed_to_the_guard_s_mistakes(
     assert page.locator("#run-count").inner_text() == f"{mistakes.count()} of {everything} runs"
 
 
-def test_the_surest_mistake_stands_first_at_every_stakes(
+def test_most_confident_mistake_comes_first_at_every_stakes(
     report_folder: Path, open_page: Any
 ) -> None:
     page = open_page(report_folder / "report.html").page
@@ -158,9 +156,7 @@ def test_the_surest_mistake_stands_first_at_every_stakes(
         assert ["✗ deliver" in text for text in told[: len(wrong)]] == [True] * len(wrong)
 
 
-def test_the_keyboard_reaches_slider_and_runs_and_moves_them(
-    report_folder: Path, open_page: Any
-) -> None:
+def test_keyboard_reaches_and_moves_slider_and_runs(report_folder: Path, open_page: Any) -> None:
     page = open_page(report_folder / "report.html", viewport={"width": 1280, "height": 900}).page
     reached = []
     for _ in range(60):
@@ -184,7 +180,7 @@ def test_the_keyboard_reaches_slider_and_runs_and_moves_them(
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_runs_over_the_edge(
+def test_nothing_overflows_the_page(
     report_folder: Path, both_folder: Path, open_page: Any, width: int
 ) -> None:
     for folder in (report_folder, both_folder):
@@ -230,7 +226,7 @@ def test_axe_finds_no_serious_fault_with_everything_unfolded(
     assert grave_faults(page, contrast=False) == []
 
 
-def test_one_run_has_a_page_of_its_own(known: Known, open_page: Any, tmp_path: Path) -> None:
+def test_run_page_opens_at_its_stakes(known: Known, open_page: Any, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     from sentinel_sql.pipeline.run_views import view
     from sentinel_sql.report.page.run_page import run_page

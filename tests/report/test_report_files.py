@@ -75,7 +75,7 @@ def numbers(text: str) -> list[float]:
 
 
 @pytest.mark.parametrize("table", ["ladder", "operating", "heads", "step_economics", "reliability"])
-def test_a_table_on_the_page_is_the_csv_beside_it(report_folder: Path, table: str) -> None:
+def test_page_table_equals_its_csv(report_folder: Path, table: str) -> None:
     [file] = report_folder.glob(f"a1*/tables/{table}.csv")
     with file.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -105,7 +105,7 @@ def test_a_table_on_the_page_is_the_csv_beside_it(report_folder: Path, table: st
     assert checked > len(rows)
 
 
-def test_everything_lies_beside_the_page_and_the_page_is_its_owners_only(
+def test_report_folder_is_complete_and_private(
     report_folder: Path,
 ) -> None:
     assert stat.S_IMODE((report_folder / "report.html").stat().st_mode) == 0o600
@@ -120,7 +120,7 @@ def test_everything_lies_beside_the_page_and_the_page_is_its_owners_only(
     assert len(html.encode()) < 5_000_000
 
 
-def test_the_page_names_no_other_place(both_folder: Path) -> None:
+def test_page_names_no_other_host_or_folder(both_folder: Path) -> None:
     html = (both_folder / "report.html").read_text()
     outside = set(
         re.findall(r"(?:src|href|action|url)\s*[=(]\s*[\"']?(?:https?:)?//[^\"')\s]+", html)
@@ -142,7 +142,7 @@ def test_equal_evaluations_give_equal_reports(
             assert again.read_bytes() == path.read_bytes(), path.name
 
 
-def test_without_runs_the_report_holds_nothing_that_a_run_said(
+def test_report_without_runs_holds_no_text_of_runs(
     known: Known, evaluation_folder: Path, report_folder: Path, tmp_path: Path
 ) -> None:
     from sentinel_sql.report.write import write_report
@@ -155,13 +155,11 @@ def test_without_runs_the_report_holds_nothing_that_a_run_said(
     assert written.runs == 0
     assert not any(text in html for text in said)
     assert SNEAKY[10:30] not in html
-    assert "Single runs were left out" in html
+    assert "This report was made without single runs" in html
     assert any(text in (report_folder / "report.html").read_text() for text in said)
 
 
-def test_what_was_not_measured_is_said_with_the_command_that_measures_it(
-    report_folder: Path, evaluation_folder: Path
-) -> None:
+def test_unmeasured_section_names_its_command(report_folder: Path, evaluation_folder: Path) -> None:
     html = (report_folder / "report.html").read_text()
     there = {path.stem for path in (evaluation_folder / "tables").glob("*.csv")}
     missing = [section for section in SECTIONS if not there & set(section.tables)]
@@ -169,10 +167,10 @@ def test_what_was_not_measured_is_said_with_the_command_that_measures_it(
         section.name for section in missing
     }
     for section in missing:
-        assert f"Not measured for this agent. To have it: {section.command}" in html
+        assert f"Not measured for this agent. To measure it: {section.command}" in html
 
 
-def test_a_table_that_another_command_adds_is_shown(
+def test_table_added_by_another_command_is_shown(
     evaluation_folder: Path, known: Known, tmp_path: Path
 ) -> None:
     from sentinel_sql.report.write import write_report
@@ -188,10 +186,10 @@ def test_a_table_that_another_command_adds_is_shown(
     assert "sentinel evaluate … --rivals" not in html
 
 
-def test_agents_are_set_beside_the_paper_s_and_these_are_marked(both_folder: Path) -> None:
+def test_paper_agents_are_shown_and_marked(both_folder: Path) -> None:
     tables = grids(both_folder)
     [across] = [grid for caption, grid in tables.items() if caption.startswith("Across agents")]
-    assert "Agents side by side" in (both_folder / "report.html").read_text()
+    assert "Comparison of the agents" in (both_folder / "report.html").read_text()
     names = [row[0] for row in across[1:]]
     assert {"scripted", "model"} <= set(names)
     theirs = [name for name in names if name not in ("scripted", "model")]
@@ -202,13 +200,13 @@ def test_agents_are_set_beside_the_paper_s_and_these_are_marked(both_folder: Pat
     assert "+0.080" in row
 
 
-def test_one_agent_is_set_beside_nobody_but_the_paper(report_folder: Path) -> None:
+def test_single_agent_is_compared_with_the_paper_only(report_folder: Path) -> None:
     html = (report_folder / "report.html").read_text()
-    assert "Agents side by side" not in html
-    assert "the paper&#39;s for orientation" in html
+    assert "Comparison of the agents" not in html
+    assert "the paper&#39;s agents for orientation" in html
 
 
-def test_the_page_says_runs_where_it_counts_runs(report_folder: Path, known: Known) -> None:
+def test_page_says_runs_if_it_counts_runs(report_folder: Path, known: Known) -> None:
     html = (report_folder / "report.html").read_text()
     runs = len(known.evaluation.evidence.scores.question_ids)
     assert f"pool: {runs} runs" in html
@@ -243,13 +241,16 @@ def degenerate(kind: str) -> PrefixScores:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("right", "Every answer was right, so nothing can be said"),
-        ("wrong", "No answer was right, so nothing can be said"),
-        ("answerable", "No question here is unanswerable, so nothing can be said of refusing"),
-        ("silent", "The agent answered nothing, so nothing can be said of its answers."),
+        ("right", "Every answer was right, so it isn&#39;t known"),
+        ("wrong", "No answer was right, so it isn&#39;t known"),
+        (
+            "answerable",
+            "No question here is unanswerable, so the effect of refusing isn&#39;t known",
+        ),
+        ("silent", "The agent answered nothing, so the quality of its answers isn&#39;t known."),
     ],
 )
-def test_an_agent_of_whom_little_is_known_gets_a_report_that_says_so(
+def test_report_of_a_poor_pool_states_what_is_not_known(
     known: Known, tmp_path: Path, kind: str, said: str
 ) -> None:
     from sentinel_sql.report.write import write_report
@@ -260,14 +261,14 @@ def test_an_agent_of_whom_little_is_known_gets_a_report_that_says_so(
     assert said in html
     assert "40 runs are few" in html
     assert "holds no single runs" in html
-    told_tokens = "The agent told no token counts, so nothing can be said of tokens."
+    told_tokens = "The agent reported no token counts, so no costs in tokens are known."
     assert (told_tokens in html) == (kind == "wrong")
     body = re.sub(r"<(svg|style|script).*?</\1>", "", html, flags=re.DOTALL)
     assert not re.search(r">\s*(nan|None|null|inf)\s*<", body, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("what", ["nothing", "json", "format", "views", "twice"])
-def test_an_evaluation_that_cannot_be_read_is_named_in_one_line(
+def test_unreadable_evaluation_is_named_in_one_line(
     evaluation_folder: Path, tmp_path: Path, what: str
 ) -> None:
     from sentinel_sql.report.write import write_report
@@ -290,7 +291,7 @@ def test_an_evaluation_that_cannot_be_read_is_named_in_one_line(
     assert str(folder) in str(caught.value)
 
 
-def test_what_one_command_adds_stands_in_one_section() -> None:
+def test_tables_of_one_command_are_in_one_section() -> None:
     together = {"feature_screen", "survivor_matrix", "family_knockouts"}
     (features,) = [section for section in SECTIONS if section.name == "features"]
     assert set(features.tables) == together
@@ -304,7 +305,7 @@ def test_what_one_command_adds_stands_in_one_section() -> None:
         (("a/b/evaluation", "b/evaluation", "c/evaluation"), ("a/b", "b", "c")),
     ],
 )
-def test_agents_over_one_model_are_told_apart_by_their_folders(
+def test_agents_of_one_model_are_named_by_their_folders(
     evaluation_folder: Path, tmp_path: Path, places: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
     from sentinel_sql.report.evaluated_agents import read_agents

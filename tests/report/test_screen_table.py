@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sentinel_sql.report.terminal.audit import TABLES as AUDIT
 from sentinel_sql.report.terminal.leakage import leakage_tables
-from sentinel_sql.report.terminal.table import NOT_SAID, lead, point, share, share_span, span
+from sentinel_sql.report.terminal.table import UNKNOWN, lead, point, share, share_span, span
 
 SHARE = {"estimate": 0.961, "low": 0.912, "high": 1.0}
 NAME = "a judge or a rater whose name is longer than any table has room for, and still goes on"
@@ -66,7 +66,7 @@ def _leaks() -> list[Table]:
 
 
 @pytest.mark.parametrize("table", [*_audited(), *_leaks()])
-def test_no_name_is_so_long_that_a_table_is_wider_than_the_terminal_or_cuts_it(
+def test_long_names_neither_widen_nor_cut_a_table(
     table: Table,
 ) -> None:
     lines = _lines(table)
@@ -75,18 +75,18 @@ def test_no_name_is_so_long_that_a_table_is_wider_than_the_terminal_or_cuts_it(
     assert not any(edge in "".join(lines) for edge in "│┃━─")
 
 
-def test_a_judge_s_errors_are_shown_with_the_interval_of_their_share() -> None:
+def test_errors_of_a_judge_have_the_interval_of_their_share() -> None:
     text = "\n".join(_lines(_audited()[2]))
     assert "123 of 123, 96%" in text
-    assert f"123 of 123, {NOT_SAID}" in text
+    assert f"123 of 123, {UNKNOWN}" in text
     assert "91% … 100%" in text
 
 
-def test_what_can_t_be_said_is_never_a_number() -> None:
-    assert {point(None, ".3f"), span(None, ".2f"), share(None), share_span(None)} == {NOT_SAID}
-    assert lead(None).plain == NOT_SAID
+def test_unknown_number_is_a_dash() -> None:
+    assert {point(None, ".3f"), span(None, ".2f"), share(None), share_span(None)} == {UNKNOWN}
+    assert lead(None).plain == UNKNOWN
 
 
 @pytest.mark.parametrize(("low", "style"), [(0.01, "green"), (0.0, ""), (-0.2, "")])
-def test_only_a_lead_whose_whole_interval_is_above_zero_is_green(low: float, style: str) -> None:
+def test_only_a_lead_with_its_interval_above_zero_is_green(low: float, style: str) -> None:
     assert lead({"estimate": 0.1, "low": low, "high": 0.3}).style == style

@@ -29,6 +29,7 @@ def document(runs: int = 2500, spent: int | None = 1, **changes: Any) -> dict[st
         "gaps": {"questions without a run": ["q1", "q2"], "runs without a label": []},
         "thresholds": frozen.to_json(),
         "spent": spent,
+        "stakes": list(evidence.stakes),
         "exhibits": {name: exhibit(evidence).to_json() for name, exhibit in EXHIBITS.items()},
     }
     return dict(json.loads(json.dumps(made, allow_nan=False)))
@@ -42,34 +43,35 @@ def shown(evaluation: dict[str, Any]) -> list[str]:
     return console.export_text().splitlines()
 
 
-def test_the_screen_shows_few_exhibits_in_their_order() -> None:
+def test_terminal_shows_few_exhibits_in_order() -> None:
     assert list(TABLES) == [name for name in EXHIBITS if name in TABLES]
     assert len(TABLES) <= 8
 
 
 @pytest.mark.parametrize("runs", [1, 40, 2500])
-def test_everything_fits_80_columns_uncut(runs: int) -> None:
+def test_tables_fit_80_columns_uncut(runs: int) -> None:
     lines = shown(document(runs))
     assert max(cell_len(line) for line in lines) <= 80
     assert not any(line.rstrip().endswith("…") for line in lines)
 
 
-def test_the_first_screen_holds_the_ladder_at_every_stakes() -> None:
-    first = shown(document())[:30]
+def test_first_lines_show_the_ladder_at_every_stakes() -> None:
+    # Random confidences make every check costly, and each of the three has a line above the table.
+    first = shown(document())[:33]
     for stakes in ("λ = 1", "λ = 4", "λ = 9"):
         assert any(stakes in line for line in first)
     for system in SYSTEMS:
         assert sum(line.split()[:1] == [system] and "%" in line for line in first) == 3
 
 
-def test_scores_are_printed_as_they_are() -> None:
+def test_scores_are_printed_unchanged() -> None:
     evaluation = document()
     lines = shown(evaluation)
     for row in evaluation["exhibits"]["ladder"]["rows"]:
         assert any(f"{row['rs']['estimate']:+.3f}" in line for line in lines)
 
 
-def test_what_cannot_be_said_is_a_dash_and_never_nan() -> None:
+def test_unknown_score_is_a_dash_and_never_nan() -> None:
     runs = 30
     nobody = np.zeros(runs, dtype=bool)
     lines = shown(document(runs, answered=nobody, correct=nobody, clean=nobody))
@@ -77,7 +79,7 @@ def test_what_cannot_be_said_is_a_dash_and_never_nan() -> None:
     assert any("–" in line.split() for line in lines)
 
 
-def test_spending_more_than_once_and_gaps_are_said() -> None:
+def test_repeated_spending_and_gaps_are_reported() -> None:
     text = "\n".join(shown(document(100, spent=3)))
     assert "spent 3 times" in text
     assert "2 questions without a run" in text

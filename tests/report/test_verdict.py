@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.exhibits.stakes_sweep import StakesRow
 from sentinel_sql.evaluation.share_interval import exact_share
 from sentinel_sql.evaluation_store.typed_rows import record_of
+from sentinel_sql.report.page.data import first_level, nearest_level
 from sentinel_sql.report.verdict import STANDINGS, Span, spans, standings, verdict
 
 reals = st.floats(-5, 1)
@@ -56,7 +58,7 @@ def has_company(where: list[bool], place: int) -> bool:
 
 
 @given(tables())
-def test_believing_is_advised_only_where_gain_and_counted_answers_both_carry_it(
+def test_answers_are_believed_only_with_a_clear_gain_and_enough_answers(
     rows: list[StakesRow],
 ) -> None:
     said = verdict(rows, runs=100)
@@ -77,7 +79,7 @@ def test_believing_is_advised_only_where_gain_and_counted_answers_both_carry_it(
 
 
 @given(tables())
-def test_what_is_worse_than_never_answering_is_said_plainly(rows: list[StakesRow]) -> None:
+def test_standing_worse_than_never_answering_is_stated(rows: list[StakesRow]) -> None:
     said = " ".join(verdict(rows, runs=100).sentences)
     worse = [bool(row.coverage.estimate) and row.gain.high < 0 for row in rows]
     clearly = [has_company(worse, place) for place, it in enumerate(worse) if it]
@@ -89,7 +91,7 @@ def test_what_is_worse_than_never_answering_is_said_plainly(rows: list[StakesRow
 
 
 @given(tables())
-def test_the_spans_cover_every_level_once_and_in_order(rows: list[StakesRow]) -> None:
+def test_spans_cover_every_level_once_in_order(rows: list[StakesRow]) -> None:
     stretches = spans(rows)
     assert sum(span.levels for span in stretches) == len(rows)
     assert stretches[0].low == rows[0].stakes
@@ -97,8 +99,8 @@ def test_the_spans_cover_every_level_once_and_in_order(rows: list[StakesRow]) ->
     assert all(a.standing != b.standing for a, b in itertools.pairwise(stretches))
 
 
-def test_without_a_table_nothing_is_said() -> None:
-    assert "Nothing can be said" in verdict([], runs=0).headline
+def test_there_is_no_verdict_without_the_stakes_table() -> None:
+    assert "There is no verdict" in verdict([], runs=0).headline
 
 
 def spotless(answers: int, levels: tuple[float, ...]) -> list[StakesRow]:
@@ -124,16 +126,16 @@ def spotless(answers: int, levels: tuple[float, ...]) -> list[StakesRow]:
 @pytest.mark.parametrize(
     ("answers", "enough_for"), [(2, 0.1), (13, 2.0), (40, 9.0), (200, 50.0), (1, None)]
 )
-def test_answers_without_a_fault_carry_no_higher_stakes_than_their_number_does(
+def test_faultless_answers_justify_no_higher_stakes_than_their_number(
     answers: int, enough_for: float | None
 ) -> None:
     rows = spotless(answers, (0.1, 2.0, 4.0, 9.0, 20.0, 50.0))
-    told = zip(rows, standings(rows), strict=True)
-    found = [row.stakes for row, each in told if each == "better"]
+    levels = zip(rows, standings(rows), strict=True)
+    found = [row.stakes for row, each in levels if each == "better"]
     assert (found[-1] if found else None) == enough_for
     said = " ".join(verdict(rows, runs=36).sentences)
-    told = f"{answers} of {answers} answers right can still come from an agent that is right"
-    assert (told in said) == (enough_for != 50.0)
+    reason = f"could also give {answers} right answers out of {answers}"
+    assert (reason in said) == (enough_for != 50.0)
 
 
 def at(level: float, low: float, high: float) -> StakesRow:
@@ -141,7 +143,7 @@ def at(level: float, low: float, high: float) -> StakesRow:
     return replace(row, gain=Interval(low=low, estimate=(low + high) / 2, high=high))
 
 
-def test_a_lone_stake_between_others_is_never_clearly_anything() -> None:
+def test_single_level_between_others_is_never_clear() -> None:
     rows = [at(3.3, -0.3, 0.01), at(3.63, -0.4, -0.01), at(4.0, -0.2, 0.01)]
     assert spans(rows) == (Span(standing="not-better", low=3.3, high=4.0, levels=3),)
     rows = [at(1.0, -0.1, 0.3), at(1.1, 0.01, 0.3), at(1.2, -0.1, 0.3)]
@@ -153,15 +155,32 @@ def test_a_lone_stake_between_others_is_never_clearly_anything() -> None:
     assert set(standings(rows)) <= set(STANDINGS)
 
 
-def test_low_stakes_alone_are_called_what_they_are() -> None:
+def test_low_stakes_are_explained() -> None:
     meant = "but at λ < 1 a wrong answer costs less than a right one earns"
     assert meant in verdict([at(0.1, 0.1, 0.3), at(0.2, 0.1, 0.3)], runs=251).headline
     assert meant in verdict([at(0.1, -0.1, 0.3), at(0.2, -0.1, 0.3)], runs=251).headline
     assert meant not in verdict([at(0.5, 0.1, 0.3), at(2.0, 0.1, 0.3)], runs=251).headline
 
 
-def test_a_table_that_doesnt_count_its_answers_is_never_sure() -> None:
+def test_table_without_exact_intervals_is_never_sure() -> None:
     rows = [replace(row, accuracy_counted=None) for row in spotless(500, (1.0, 4.0))]
     said = verdict(rows, runs=600)
     assert said.tone == "unsure"
     assert "evaluate again" in " ".join(said.sentences)
+
+
+@given(st.lists(tables(), min_size=1, max_size=3), st.floats(0.1, 20))
+def test_a_page_opens_where_some_agent_answers(
+    agents: list[list[StakesRow]], wanted: float
+) -> None:
+    shared = min(agents, key=len)
+    levels = [row.stakes for row in shared]
+    told: Any = [SimpleNamespace(stakes=rows) for rows in agents]
+    silent = [all(standings(rows)[at] == "silent" for rows in agents) for at in range(len(shared))]
+    opened, start = first_level(told, levels, wanted), nearest_level(levels, wanted)
+    if all(silent[: start + 1]):
+        assert opened == start
+    else:
+        assert not silent[opened]
+        assert opened <= start
+        assert all(silent[opened + 1 : start + 1])

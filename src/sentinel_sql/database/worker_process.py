@@ -59,8 +59,10 @@ class WorkerProcess:
 
     @property
     def usable(self) -> bool:
-        """Whether it waits for a statement; an idle worker only sends something when it ends."""
-        return not self.closed and (not self._ready or not self._readable.poll(0))
+        """Whether it waits for a statement: an idle worker has nothing to say unless it ended."""
+        if self.closed or self._process.poll() is not None:
+            return False
+        return not self._ready or not self._readable.poll(0)
 
     def close(self) -> None:
         """End the process."""

@@ -20,8 +20,13 @@ _MOST_CELLS = 10_000
 """Most cells read from a row that is an iterator (our choice)."""
 _ROW_KEYS = ("rows", "data", "results", "result", "records")
 _TEXTS = (str, bytes, bytearray, memoryview)
-_WITHOUT_ROWS = (("collect", "columns"), ("cursor", "commit"), ("status_code",))
-"""Attributes of objects without rows: a lazy query plan, a connection, an HTTP response."""
+_WITHOUT_ROWS = (
+    ("collect", "columns"),
+    ("cursor", "commit"),
+    ("status_code",),
+    ("compile", "self_group"),
+)
+"""What tells an object that holds no rows yet: a plan, a connection, a reply, a statement."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,22 +104,35 @@ def _of_mapping(source: Mapping[Any, Any]) -> Rows:
     names = source.get("columns") if "columns" in source else None
     for key in _ROW_KEYS:
         rows = source.get(key) if key in source else None
-        alone = len(source) == 1 or (names is not None and len(source) <= 3)
-        if alone and isinstance(rows, list | tuple) and all(map(_is_container, rows)):
-            named = names if isinstance(names, list | tuple) else None
-            return Rows(cells=[_cells(row) for row in rows], names=named, value=source)
+        if not isinstance(rows, list | tuple) or not all(map(_is_container, rows)):
+            continue
+        named = names if isinstance(names, list | tuple) else None
+        cells = [_cells(row) for row in rows]
+        # Beside its columns a reply may hold more: a count, a time, a flag.
+        fits = named is not None and all(len(row) == len(named) for row in cells)
+        if fits or len(source) == 1 or (names is not None and len(source) <= 3):
+            return Rows(cells=cells, names=named, value=source)
+    if all(map(_is_record, source.items())):  # pandas: {0: {"drug": "heparin", "n": 3}}
+        return _of_list(held, value=source)
     columns = [column for column in listed if column is not None]
     if values and len(columns) == len(values) and len({len(column) for column in columns}) == 1:
         return Rows(cells=list(zip(*columns, strict=True)), names=list(source), value=source)
-    return Rows(cells=[tuple(values)], names=list(source), value=source)
+    return Rows(cells=[tuple(_without_nan(held))], names=list(source), value=source)
+
+
+def _is_record(item: tuple[Any, Any]) -> bool:
+    """Tell a row that is held by its number, and names its cells."""
+    key, row = item
+    named = isinstance(row, Mapping) and bool(row) and all(isinstance(name, str) for name in row)
+    return named and not isinstance(key, str)
 
 
 def _listed(column: Any) -> list[Any] | None:
     """Return a column of a mapping as a list, or None if it is a single cell."""
     if isinstance(column, list | tuple | range):
-        return list(column)
+        return _without_nan(column)
     if isinstance(column, Mapping):  # pandas: {"drug": {0: "heparin", 1: "aspirin"}}
-        return list(column.values())
+        return _without_nan(column.values())
     if hasattr(column, "tolist") and getattr(column, "ndim", 0) == 1:
         return _without_nan(column.tolist())
     return None
@@ -138,10 +156,10 @@ def _of_frame(source: Any) -> Rows:
 
 
 def _of_array(source: Any) -> Rows:
-    values = source.tolist() if hasattr(source, "tolist") else source.to_list()
-    if not isinstance(values, list):
-        return Rows(cells=[tuple(_without_nan([values]))], value=source)
-    return Rows(cells=[tuple(_without_nan(_cells(row))) for row in values], value=source)
+    held = source.tolist() if hasattr(source, "tolist") else source.to_list()
+    if not isinstance(held, list):
+        return Rows(cells=[tuple(_without_nan([held]))], value=source)
+    return Rows(cells=[_cells(row) for row in held], value=source)
 
 
 def _of_cursor(source: Any) -> Rows | None:
@@ -174,10 +192,11 @@ def _of_tuple(source: tuple[Any, ...]) -> Rows:
     return _of_list(source)
 
 
-def _of_list(source: Sequence[Any]) -> Rows:
+def _of_list(source: Sequence[Any], *, value: Any = None) -> Rows:
     first = source[0] if source else None
     names = list(first) if isinstance(first, Mapping) else None
-    return Rows(cells=[_cells(row) for row in source], names=names, value=source)
+    cells = [_cells(row) for row in source]
+    return Rows(cells=cells, names=names, value=source if value is None else value)
 
 
 def _of_fields(source: Any) -> Rows:
@@ -217,6 +236,10 @@ def _field_names(item: Any) -> list[str]:
 
 
 def _cells(row: Any) -> tuple[Any, ...]:
+    return tuple(_without_nan(_as_held(row)))
+
+
+def _as_held(row: Any) -> tuple[Any, ...]:
     if isinstance(row, tuple | list):
         return tuple(row)
     if isinstance(row, Mapping):
@@ -234,7 +257,7 @@ def _cells(row: Any) -> tuple[Any, ...]:
 
 
 def _without_nan(cells: Iterable[Any]) -> list[Any]:
-    """Return the cells with None for NaN, NaT and NA, which frames and arrays use for NULL."""
+    """Return cells with NULL as None: frames, arrays and what is made of them write NaN or NA."""
     return [None if _is_nan(cell) else cell for cell in cells]
 
 
@@ -242,8 +265,8 @@ def _is_nan(cell: Any) -> bool:
     if isinstance(cell, str | int | list | tuple | dict):
         return False
     try:
-        return bool(cell != cell)  # only NaN and NaT differ from themselves
-    except (TypeError, ValueError):
+        return bool(cell != cell)  # only what is no value differs from itself
+    except Exception:  # a cell of a user's class, or pandas' NA
         return type(cell).__name__ == "NAType"
 
 

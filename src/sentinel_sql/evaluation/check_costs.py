@@ -1,4 +1,4 @@
-"""Whether each check earns what it costs: one line for a check that doesn't."""
+"""Notes on checks that cost more than they earn, and on stakes that a monitor can't serve."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ CHECKS = (
     ("the gate", "chow", "full", "leave it out with `--no-gate`, or fit on more runs"),
     ("the early stop", "full", "early-stop", "leave it out"),
 )
-"""Each check, the system without it and with it, and what to do about one that costs."""
+"""Each check, the system without it, the system with it, and the remedy if it costs."""
 
 
 def costly_checks(ladder: Iterable[tuple[str, float, float]]) -> tuple[str, ...]:
-    """Say in one line for each check where it costs more than it earns, if anywhere.
+    """Return one line for each check that costs more than it earns at some λ.
 
     Args:
-        ladder: (system, λ, RS(λ)), one for each row of the system ladder.
+        ladder: (system, λ, RS(λ)) of each row of the system ladder.
     """
     earned = {(system, stakes): score for system, stakes, score in ladder}
     lines = []
@@ -37,11 +37,11 @@ def costly_checks(ladder: Iterable[tuple[str, float, float]]) -> tuple[str, ...]
 
 
 def stakes_note(thresholds: Mapping[str, Any], stakes: Sequence[float]) -> str | None:
-    """Say which of these stakes a monitor can't serve; None where it serves all or none is known.
+    """Return a note on those stakes that a monitor can't serve; None without such stakes.
 
     Args:
-        thresholds: JSON-ready.
-        stakes: the λ that are shown.
+        thresholds: the monitor's thresholds, JSON-ready.
+        stakes: the λ of the evaluation.
     """
     served = thresholds.get("served")
     if served is None:

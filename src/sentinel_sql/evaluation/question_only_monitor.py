@@ -29,7 +29,7 @@ def question_alone(
         scores: the pool's columns.
         calibration: the calibration pool's columns.
         stakes: the λ to freeze an early stop for.
-        gate: the monitor's own, whose rule the rival's gate follows.
+        gate: the monitor's gate; the rival's gate is chosen by the same rule.
 
     Raises:
         CannotFitError: the calibration pool holds no answer.

@@ -1,4 +1,4 @@
-"""Checks of stored arrays, by the name that a refusal shows: shape, kind and range."""
+"""Checks of stored arrays: type, shape and range. Errors name the array."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ def numbers(
     """Return a stored column of double-precision numbers.
 
     Args:
-        arrays: as they were stored.
-        name: of the column.
-        length: that it must have; any if None.
-        low: the least that it may hold.
-        high: the most that it may hold.
-        infinite: infinities may be in it; NaN never.
+        arrays: the stored arrays.
+        name: the name of the column.
+        length: the required length; any if None.
+        low: the lowest valid value.
+        high: the highest valid value.
+        infinite: infinities are valid; NaN never is.
 
     Raises:
-        KeyError: it isn't there.
-        ValueError: it is of another kind, length or range; says which column.
+        KeyError: the column is missing.
+        ValueError: the column has a wrong type, length or range; names the column.
     """
     column = _column(arrays, name, np.float64, length)
     fine = ~np.isnan(column) if infinite else np.isfinite(column)
     if not (fine & (column >= low) & (column <= high)).all():
-        raise ValueError(f"{name} holds what is no number in its range")
+        raise ValueError(f"{name} holds a value that is no number in its range")
     return np.asarray(column, np.float64)
 
 
 def number(arrays: Arrays, name: str) -> float:
-    """Return a stored finite number, kept as a column of one; errors are those of `numbers`."""
+    """Return a finite number that is stored as a column of one; errors as for `numbers`."""
     return float(numbers(arrays, name, length=1)[0])
 
 
 def indices(
     arrays: Arrays, name: str, *, below: int, low: int = 0, length: int | None = None
 ) -> NDArray[Any]:
-    """Return a stored column of whole numbers from `low` to below `below`; errors as `numbers`."""
+    """Return a stored column of integers from `low` to `below` − 1; errors as for `numbers`."""
     column = _column(arrays, name, np.integer, length)
     if ((column < low) | (column >= below)).any():
         raise ValueError(f"{name} holds an index out of its range")

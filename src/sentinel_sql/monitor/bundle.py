@@ -62,17 +62,17 @@ def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
     """
     folder = Path(folder)
     with (
-        _refusing(folder),
+        _bundle_errors(folder),
         whole_folder(folder, known_by=MANIFEST, parts=_FILES, kind="monitor") as staged,
     ):
         arrays = (_arrays(monitor), monitor.calibration.to_columns())
         contents = dict(zip(ARRAYS, arrays, strict=True))
         hashes = {name: _write(staged / name, packed(it)) for name, it in contents.items()}
-        placed, brought = _placed(monitor)
+        placed, brought = _place_files(monitor)
         for path, name in placed.items():
             (staged / name).parent.mkdir(mode=0o700, exist_ok=True)
             hashes[name] = _copy(path, staged / name)
-        manifest = _sealed(_manifest(monitor) | {"files": hashes, "brought": brought})
+        manifest = _with_hash(_manifest(monitor) | {"files": hashes, "brought": brought})
         _write(staged / MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
 
 
@@ -82,12 +82,12 @@ def check_place(folder: str | PathLike[str]) -> None:
     Raises:
         BundleError: the folder holds something other than a bundle, or can't be written.
     """
-    with _refusing(Path(folder)):
+    with _bundle_errors(Path(folder)):
         check_replaceable(Path(folder), known_by=MANIFEST, parts=_FILES, kind="monitor")
 
 
 @contextmanager
-def _refusing(folder: Path) -> Iterator[None]:
+def _bundle_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OccupiedError as error:
@@ -110,14 +110,16 @@ def load(folder: str | PathLike[str]) -> Monitor:
         arrays, columns = (
             unpacked(_read(folder / name, manifest["files"][name])) for name in ARRAYS
         )
-        # JSON knows no tuples, and settings are nothing that could be changed.
+        # JSON has no tuples, and settings must be immutable.
         settings = {
             name: tuple(it) if isinstance(it, list) else it
             for name, it in manifest.get("settings", {}).items()
         }
         head = head_with(manifest["head"], settings)
         answerability, correctness = (
-            _part(arrays, part, partial(head.restore, files=_brought(folder, manifest, part)))
+            _restore_part(
+                arrays, part, partial(head.restore, files=_head_files(folder, manifest, part))
+            )
             for part in _PARTS
         )
         chosen = manifest["delivery"]
@@ -126,13 +128,13 @@ def load(folder: str | PathLike[str]) -> Monitor:
             answerability=answerability,
             correctness=correctness,
             delivery=Delivery(
-                hybrid=_part(arrays, "hybrid", FittedHybrid.restore)
+                hybrid=_restore_part(arrays, "hybrid", FittedHybrid.restore)
                 if chosen["estimator"] == "hybrid"
                 else None,
                 auroc_head=chosen["auroc_head"],
                 auroc_hybrid=chosen["auroc_hybrid"],
             ),
-            **{name: _part(arrays, name, CalibrationMap.restore) for name in _MAPS},
+            **{name: _restore_part(arrays, name, CalibrationMap.restore) for name in _MAPS},
             schema=None if manifest["schema"] is None else Schema.from_json(manifest["schema"]),
             clock=manifest["clock"],
             commit_on_error=manifest["commit_on_error"],
@@ -154,11 +156,11 @@ def load(folder: str | PathLike[str]) -> Monitor:
         raise BundleError(f"the monitor in {folder} is damaged ({what}): {_AGAIN}") from error
 
 
-def _part(arrays: Arrays, part: str, restore: Callable[[Arrays], _Made]) -> _Made:
-    """Make one part of a monitor; whatever is wrong with its arrays is told by its name.
+def _restore_part(arrays: Arrays, part: str, restore: Callable[[Arrays], _Made]) -> _Made:
+    """Restore one part of a monitor. Errors name the part.
 
     Raises:
-        ValueError: the arrays aren't those of such a part.
+        ValueError: the arrays don't describe such a part.
     """
     try:
         return restore(under(arrays, f"{part}/"))
@@ -215,7 +217,7 @@ def head_with(name: str, settings: Mapping[str, Any]) -> Head[Any]:
     return head
 
 
-def _placed(monitor: Monitor) -> tuple[dict[Path, str], dict[str, dict[str, str]]]:
+def _place_files(monitor: Monitor) -> tuple[dict[Path, str], dict[str, dict[str, str]]]:
     """Return the stored name of each file, and for each head the stored names of its files."""
     placed: dict[Path, str] = {}
     brought: dict[str, dict[str, str]] = {part: {} for part in _PARTS}
@@ -225,7 +227,7 @@ def _placed(monitor: Monitor) -> tuple[dict[Path, str], dict[str, dict[str, str]
     return placed, brought
 
 
-def _brought(folder: Path, manifest: Mapping[str, Any], part: str) -> dict[str, Path]:
+def _head_files(folder: Path, manifest: Mapping[str, Any], part: str) -> dict[str, Path]:
     names: Mapping[str, str] = manifest.get("brought", {}).get(part, {})
     for stored in names.values():
         parts = Path(stored).parts
@@ -301,7 +303,7 @@ def _check(path: Path, sha256: str) -> None:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     manifest = read_document(path, kind="monitor", stated=FORMAT, again=_AGAIN, refusal=BundleError)
-    if manifest.get("sha256") != _sealed(manifest)["sha256"]:
+    if manifest.get("sha256") != _with_hash(manifest)["sha256"]:
         raise BundleError(f"{path} is damaged: its content isn't what was saved; {_AGAIN}")
     cap, clock = manifest.get("max_steps"), manifest.get("clock")
     if not (
@@ -315,7 +317,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _with_hash(manifest: Mapping[str, Any]) -> dict[str, Any]:
     content = {key: it for key, it in manifest.items() if key != "sha256"}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return content | {"sha256": hashlib.sha256(canonical.encode()).hexdigest()}

@@ -1,10 +1,10 @@
-"""Calibration maps: from a raw score to a confidence, monotone and frozen.
+"""Calibration maps: monotone, frozen maps from a raw score to a confidence.
 
-A map never ranks two cases the wrong way: a higher score never gets a lower confidence, to the
-last bit. Between the steps of the isotonic fit it interpolates, outside them it stays level.
+A higher score never gets a lower confidence, to the last bit. The map interpolates between the
+steps of the isotonic fit, and is constant outside of them.
 
-No confidence goes beyond what counts carry: a block with k right cases among n has the confidence
-(k+1)/(n+2), Laplace's rule of succession. So it is never below 1/(n+2) nor above (n+1)/(n+2).
+Confidences follow Laplace's rule of succession: a block with k right cases among n has the
+confidence (k+1)/(n+2). So it is never below 1/(n+2) nor above (n+1)/(n+2).
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class CalibrationMap:
     confidences: Floats
 
     def __post_init__(self) -> None:
-        """Refuse what is no such map.
+        """Check the map.
 
         Raises:
-            ValueError: says what is wrong.
+            ValueError: it isn't a valid map; says what is wrong.
         """
         scores, confidences = self.scores, self.confidences
         if scores.ndim != 1 or len(scores) == 0 or scores.shape != confidences.shape:
             raise ValueError("its scores and confidences aren't of one length")
         if any(it.dtype != np.float64 or not np.isfinite(it).all() for it in (scores, confidences)):
-            raise ValueError("it holds what is no finite number")
+            raise ValueError("it holds a value that is no finite number")
         if (np.diff(scores) <= 0).any() or (np.diff(confidences) < 0).any():
             raise ValueError("it isn't monotone")
         if confidences[0] < 0 or confidences[-1] > 1:
@@ -50,15 +50,15 @@ class CalibrationMap:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a head's map of what `arrays` gave.
+        """Make the map of a head from the result of `arrays`.
 
         Raises:
-            KeyError, ValueError: it isn't a map of [0, 1].
+            KeyError, ValueError: the arrays aren't a map of [0, 1].
         """
-        made = cls(scores=arrays["scores"], confidences=arrays["confidences"])
-        if made.scores[0] < 0 or made.scores[-1] > 1:
+        restored = cls(scores=arrays["scores"], confidences=arrays["confidences"])
+        if restored.scores[0] < 0 or restored.scores[-1] > 1:
             raise ValueError("its scores leave the range from 0 to 1")
-        return made
+        return restored
 
     def arrays(self) -> dict[str, Floats]:
         """Return the map as plain arrays."""
@@ -73,26 +73,26 @@ class CalibrationMap:
         low, high = self.confidences[at], self.confidences[at + 1]
         start, end = self.scores[at], self.scores[at + 1]
         share = (np.clip(raw, start, end) - start) / (end - start)
-        # The second clip keeps rounding from stepping over the next knot.
+        # The second clip prevents that rounding exceeds the next knot.
         return np.asarray(np.clip(low + share * (high - low), low, high))
 
 
 def fit_map(raw: Floats, targets: Bools) -> CalibrationMap:
-    """Fit an isotonic map (paper section 3.4), each block of which is shrunk by its counts (ours).
+    """Fit an isotonic map (paper section 3.4), and shrink each block by its counts (ours).
 
-    Blocks of the isotonic fit whose (k+1)/(n+2) doesn't rise are pooled with their lower
-    neighbour, so a block of few cases can't stand out from one that many cases carry.
+    A block of the isotonic fit whose (k+1)/(n+2) isn't higher than that of its lower neighbour is
+    pooled with it. So a block of few cases can't be above one of many cases by chance.
 
     Args:
-        raw: shape (n,), n ≥ 1, finite scores; the heads' lie in [0, 1].
+        raw: shape (n,), n ≥ 1, finite scores; those of heads are in [0, 1].
         targets: shape (n,).
     """
     scores, at = np.unique(raw, return_inverse=True)
     right = np.bincount(at, weights=targets).astype(np.int64)
     single = [_Block(*each) for each in zip(right.tolist(), np.bincount(at).tolist(), strict=True)]
-    isotonic = _pooled(single, lambda block: Fraction(block.right, block.cases))
-    blocks = _pooled(isotonic, _Block.confidence)
-    # A block is level from its first score to its last: one knot or two.
+    isotonic = _pool(single, lambda block: Fraction(block.right, block.cases))
+    blocks = _pool(isotonic, _Block.confidence)
+    # A block is constant from its first to its last score, so it has one knot or two.
     ends = np.cumsum([block.scores for block in blocks]) - 1
     starts = np.concatenate([[0], ends[:-1] + 1])
     knots = np.unique(np.concatenate([starts, ends]))
@@ -103,7 +103,7 @@ def fit_map(raw: Floats, targets: Bools) -> CalibrationMap:
 
 
 class _Block(NamedTuple):
-    """Cases of neighbouring scores that get one confidence."""
+    """Cases of neighbouring scores with one confidence."""
 
     right: int
     cases: int
@@ -113,7 +113,7 @@ class _Block(NamedTuple):
         return Fraction(self.right + 1, self.cases + 2)
 
 
-def _pooled(blocks: Iterable[_Block], level: Callable[[_Block], Fraction]) -> list[_Block]:
+def _pool(blocks: Iterable[_Block], level: Callable[[_Block], Fraction]) -> list[_Block]:
     """Pool neighbours until the level rises strictly from block to block."""
     kept: list[_Block] = []
     for block in blocks:

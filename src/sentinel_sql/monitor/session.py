@@ -108,8 +108,8 @@ class Monitor:
         estimators: heads, delivery estimator and maps.
         agent: fingerprint of the agent that made the training runs.
         thresholds: gate, early stops and the stakes served.
-        calibration: the calibration pool's columns; thresholds for other stakes follow from
-            them. They hold no text but question ids.
+        calibration: the calibration pool's columns, from which thresholds for other stakes are
+            computed. Their only text is question ids.
         facts: seed, pools hash, judge, versions and calibration metrics, JSON-ready.
     """
 

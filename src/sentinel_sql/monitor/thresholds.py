@@ -1,6 +1,6 @@
-"""What is frozen on the calibration pool beside the maps: gate, early stops, and stakes served.
+"""The thresholds frozen on the calibration pool: gate, early stops, and the stakes served.
 
-`decision` chooses these records; a monitor carries them, and they are checked when one is loaded.
+`decision` chooses them, and a monitor stores them. They are checked when a monitor is loaded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sentinel_sql.errors import BundleError
 from sentinel_sql.trajectory.record import Record
 
 GateRule = Literal["bounded", "paper", "none"]
-"""How θ is chosen: `bounded` by an exact bound over templates, by the `paper`'s rule, or not."""
+"""How θ is chosen: by an exact bound over templates, by the paper's rule, or not at all."""
 
 Count = Annotated[int, Field(ge=0, strict=True)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -29,16 +29,16 @@ class Gate(_Frozen):
     """The exit gate: a run stops as soon as p_answerable(t) < `theta`.
 
     Attributes:
-        theta: in [0, 1], or None: no gate.
+        theta: in [0, 1]; None means no gate.
         rule: how θ was chosen.
-        answerable: answerable calibration questions behind it.
-        allowed: how many of them the paper's rule lets it stop; 0 under the other rules.
+        answerable: the number of answerable calibration questions.
+        allowed: how many of them it may stop by the paper's rule; 0 under the other rules.
         stopped: how many of them it stops.
-        templates: answerable calibration templates behind it.
-        templates_stopped: of how many of them it stops any question.
+        templates: the number of answerable calibration templates.
+        templates_stopped: templates with at least one question that it stops.
         tolerance: the largest share of answerable templates that a bounded gate may stop.
         bound: the exact 90 % upper bound on that share, for `templates_stopped`.
-        templates_needed: with how many templates, none of them stopped, there would be a gate.
+        templates_needed: the least number of templates for a gate, if it stops none of them.
     """
 
     theta: Share | None
@@ -54,7 +54,7 @@ class Gate(_Frozen):
 
     @property
     def why(self) -> str:
-        """One sentence on what the gate guarantees, or why there is none."""
+        """One sentence on the guarantee of the gate, or on why there is none."""
         if self.rule == "none":
             return "no gate: it was switched off"
         if self.answerable == 0:
@@ -82,11 +82,11 @@ class EarlyStop(_Frozen):
 
     Attributes:
         stakes: λ.
-        exact_bar: the bar at delivery is the exact one instead of Chow's.
-        threshold: s_λ, or None: never stop, because no stop keeps RS(λ) and saves a step.
-        rs: RS(λ) of gate, early stop and delivery bar together on the calibration pool.
-        rs_without: the same without the early stop; never above `rs`.
-        steps_saved: steps of the calibration pool that gate and early stop leave unrun.
+        exact_bar: the delivery bar is the exact one instead of Chow's.
+        threshold: s_λ; None means never, because no threshold keeps RS(λ) and saves a step.
+        rs: RS(λ) of gate, early stop and delivery bar on the calibration pool.
+        rs_without: RS(λ) of gate and delivery bar there; never above `rs`.
+        steps_saved: steps of the calibration pool that gate and early stop save.
     """
 
     stakes: Stakes
@@ -98,15 +98,15 @@ class EarlyStop(_Frozen):
 
 
 class ServedStakes(_Frozen):
-    """How much a wrong answer may cost before calibration counts carry no delivery.
+    """The highest stakes at which the calibration counts justify a delivery.
 
-    The highest block of the delivery map holds the calibration answers of the highest confidence.
-    A template counts as right if all of its answers in this block are right, so the share of such
-    templates is never above the chance that an answer of a new template is right.
+    The highest block of the delivery map has the calibration answers of the highest confidence. A
+    template counts as right if all of its answers in this block are right. So the share of right
+    templates is never above the probability that an answer of a new template is right.
 
     Attributes:
-        templates: of the answers in the highest block.
-        right: of these, the templates all of whose answers there are right.
+        templates: the number of templates with an answer in the highest block.
+        right: how many of them have only right answers there.
         bound: the exact 90 % lower bound on the share of right templates.
         limit: the largest λ with λ/(1+λ) ≤ `bound`.
     """
@@ -118,7 +118,7 @@ class ServedStakes(_Frozen):
 
     @property
     def why(self) -> str:
-        """One sentence on what the limit rests on."""
+        """One sentence on the reason for the limit."""
         return (
             f"in {self.right} of {self.templates} templates every answer of the highest confidence "
             f"is right, so at least {self.bound:.3g} of such templates are, at 90 % confidence"
@@ -126,13 +126,13 @@ class ServedStakes(_Frozen):
 
 
 class Thresholds(_Frozen):
-    """Everything that is frozen on the calibration pool beside the calibration maps.
+    """All thresholds frozen on the calibration pool.
 
     Attributes:
         gate: the exit gate.
-        early_stops: one for each λ and each delivery bar that was asked for.
-        served: which stakes the calibration counts carry; None where that isn't known, as in
-            evaluations of earlier versions: then no stakes are refused.
+        early_stops: one for each requested λ and delivery bar.
+        served: the stakes that the calibration counts justify; None in evaluations of earlier
+            versions, where no stakes are refused.
     """
 
     gate: Gate
@@ -140,18 +140,18 @@ class Thresholds(_Frozen):
     served: ServedStakes | None = None
 
     def early_stop(self, stakes: float, *, exact_bar: bool = False) -> EarlyStop | None:
-        """Return the frozen early stop for these stakes and this bar, or None if none was."""
+        """Return the early stop for these stakes and this bar, or None if none was frozen."""
         for stop in self.early_stops:
             if stop.stakes == stakes and stop.exact_bar == exact_bar:
                 return stop
         return None
 
     def serves(self, stakes: float) -> bool:
-        """Tell whether the calibration counts carry any delivery at these stakes."""
+        """Return whether the calibration counts justify a delivery at these stakes."""
         return self.served is None or stakes <= self.served.limit
 
     def without_gate(self) -> Self:
-        """Return the same without a gate; early stops, which were chosen behind it, go too."""
+        """Return the thresholds without gate and early stops, which depend on the gate."""
         off = Gate(theta=None, rule="none", answerable=self.gate.answerable, stopped=0)
         return self.model_copy(update={"gate": off, "early_stops": ()})
 
@@ -161,10 +161,10 @@ class Thresholds(_Frozen):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what `to_json` wrote, also that of earlier versions.
+        """Read the result of `to_json`, of this or an earlier version.
 
         Raises:
-            BundleError: the data aren't thresholds.
+            BundleError: the data don't describe thresholds.
         """
         try:
             return cls.model_validate(data)

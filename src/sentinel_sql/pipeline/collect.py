@@ -15,7 +15,7 @@ from typing import Protocol
 from sentinel_sql.agent.react import Asked, make_trajectory
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes import Prober
-from sentinel_sql.errors import QuestionsError, StoreError
+from sentinel_sql.errors import InputError, QuestionsError, StoreError
 from sentinel_sql.pipeline.ask_many import Tally, ask_many
 from sentinel_sql.pipeline.inputs import AnyQuestions, questions_from
 from sentinel_sql.pipeline.probe import with_probes
@@ -128,6 +128,7 @@ def collect(
         on_progress: called with (progress) in this thread after each run.
 
     Raises:
+        InputError: the agent yields something else than a `Step`.
         QuestionsError: an id is given twice.
         StoreError: the store is another agent's, in use, damaged or can't be written, or holds
             runs of other questions under ids of these.
@@ -228,6 +229,12 @@ def _runs(
 
 def _until(stop: threading.Event, steps: Iterator[Step]) -> Iterator[Step]:
     for step in steps:
+        if not isinstance(step, Step):
+            raise InputError(
+                "an agent to collect from yields each step as a Step, and this one is of type "
+                f"{type(step).__name__}: yield Steps, or keep the agent's logs and import them "
+                "with import_runs"
+            )
         yield step
         if stop.is_set():
             raise _StoppedError

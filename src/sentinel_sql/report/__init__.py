@@ -1,1 +1,1 @@
-"""What people read of an evaluation: tables, figures and the page."""
+"""The reports of an evaluation for people: tables, figures and the page."""

@@ -1,4 +1,4 @@
-"""Agents side by side, with the paper's agents beneath them, marked as the paper's."""
+"""The comparison of agents, followed by the paper's agents, which are marked as such."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation_store import tables as disk
 from sentinel_sql.evaluation_store.tables import Table
 from sentinel_sql.pipeline.compare_agents import compare_agents
-from sentinel_sql.report.drawing import COLOURS, Drawn, drawn
+from sentinel_sql.report.drawing import COLOURS, Drawing, draw
 from sentinel_sql.report.evaluated_agents import ReportedAgent
 
 FOLDER: Final = "across"
 
 ALONE: Final = ("cross_agent", "agents", "paper")
-"""What is shown where there is one agent only: the others repeat its own tables."""
+"""The tables to show for a single agent; the others would repeat its own tables."""
 
 PAPER: Final = " (paper)"
-"""Behind the name of an agent whose numbers are the paper's."""
+"""Follows the name of an agent of the paper."""
 
 _FIGURES: Final[Mapping[str, Mapping[str, str]]] = {
     "cross_agent": {
@@ -38,14 +38,16 @@ _FIGURES: Final[Mapping[str, Mapping[str, str]]] = {
         "AUROC answerability": "auroc_answerability",
     },
 }
-"""Which column the paper's figures stand in."""
+"""By table, the column of each of the paper's figures."""
 
 
-def write_across(agents: Sequence[ReportedAgent], out: Path) -> tuple[dict[str, Table], str | None]:
+def write_comparison(
+    agents: Sequence[ReportedAgent], out: Path
+) -> tuple[dict[str, Table], str | None]:
     """Write the tables over all agents, and read them back.
 
     Returns:
-        The tables by name, and why there are none where the evaluations can't stand together.
+        The tables by name, and the reason if the evaluations can't be compared, else None.
     """
     try:
         exhibits = compare_agents(
@@ -59,43 +61,47 @@ def write_across(agents: Sequence[ReportedAgent], out: Path) -> tuple[dict[str, 
     return disk.read(out / FOLDER), None
 
 
-def with_paper(name: str, table: Table, paper: Table | None) -> tuple[Table, tuple[bool, ...]]:
-    """Put the paper's agents under ours; the flags say which rows are the paper's.
+def append_paper(name: str, table: Table, paper: Table | None) -> tuple[Table, tuple[bool, ...]]:
+    """Append the paper's agents to a table.
 
     Args:
-        name: of the table.
-        table: of our agents.
-        paper: the paper's numbers, where they are at hand.
+        name: the name of the table.
+        table: the table of our agents.
+        paper: the table of the paper's numbers, or None.
+
+    Returns:
+        The table, and for each row whether it is the paper's.
     """
     places = _FIGURES.get(name)
     ours = (False,) * len(table.rows)
     if places is None or paper is None:
         return table, ours
     theirs: dict[tuple[Any, Any], dict[str, Any]] = {}
-    for said in paper.rows:
-        column = places.get(str(said["figure"]))
-        if column is None or said["agent"] is None:
+    for printed in paper.rows:
+        column = places.get(str(printed["figure"]))
+        if column is None or printed["agent"] is None:
             continue
         row = theirs.setdefault(
-            (said["agent"], said["stakes"]),
+            (printed["agent"], printed["stakes"]),
             {each.column: None for each in table.columns}
-            | {"agent": f"{said['agent']}{PAPER}", "stakes": said["stakes"]},
+            | {"agent": f"{printed['agent']}{PAPER}", "stakes": printed["stakes"]},
         )
-        row[column] = said["value"]
+        row[column] = printed["value"]
         if f"{column}_low" in row:
-            row[f"{column}_low"], row[f"{column}_high"] = said["value_low"], said["value_high"]
-    # At stakes that only a figure without λ has, there is nothing of this table.
+            row[f"{column}_low"] = printed["value_low"]
+            row[f"{column}_high"] = printed["value_high"]
+    # The table of agents has the figures without λ; the other has those with λ.
     kept = [row for row in theirs.values() if (row["stakes"] is None) == (name == "agents")]
     merged = replace(table, rows=(*table.rows, *kept))
     return merged, ours + (True,) * len(kept)
 
 
-def agents_figure(tables: Mapping[str, Table]) -> Drawn | None:
-    """Draw every agent alone and guarded at every λ, the paper's agents hollow and named so."""
+def agents_figure(tables: Mapping[str, Table]) -> Drawing | None:
+    """Draw every agent alone and guarded at every λ; the paper's agents have hollow marks."""
     if "cross_agent" not in tables:
         return None
-    merged, theirs = with_paper("cross_agent", tables["cross_agent"], tables.get("paper"))
-    rows = [
+    merged, theirs = append_paper("cross_agent", tables["cross_agent"], tables.get("paper"))
+    rows: list[tuple[Any, bool]] = [
         (row, paper)
         for row, paper in zip(merged.rows, theirs, strict=True)
         if row["rs_full"] is not None and row["rs_vanilla"] is not None
@@ -112,20 +118,17 @@ def agents_figure(tables: Mapping[str, Table]) -> Drawn | None:
                 if row["stakes"] != level:
                     continue
                 place = -names.index(str(row["agent"]))
-                values: Any = row
                 fill = "none" if paper else None
-                if values["rs_full_low"] is not None:
-                    ends = [values["rs_full_low"], values["rs_full_high"]]
+                if row["rs_full_low"] is not None:
+                    ends = [row["rs_full_low"], row["rs_full_high"]]
                     panel.plot(ends, [place] * 2, color=COLOURS["guarded"], lw=3)
                 panel.plot(
-                    [values["rs_vanilla"]], [place], "X", color=COLOURS["alone"], mfc=fill, ms=8
+                    [row["rs_vanilla"]], [place], "X", color=COLOURS["alone"], mfc=fill, ms=8
                 )
-                panel.plot(
-                    [values["rs_full"]], [place], "o", color=COLOURS["guarded"], mfc=fill, ms=8
-                )
-                if values["rs_abstain"] is not None:
+                panel.plot([row["rs_full"]], [place], "o", color=COLOURS["guarded"], mfc=fill, ms=8)
+                if row["rs_abstain"] is not None:
                     panel.plot(
-                        [values["rs_abstain"]], [place], "|", color=COLOURS["never"], ms=16, mew=2.5
+                        [row["rs_abstain"]], [place], "|", color=COLOURS["never"], ms=16, mew=2.5
                     )
             panel.set_yticks(
                 [-index for index in range(len(names))],
@@ -135,16 +138,16 @@ def agents_figure(tables: Mapping[str, Table]) -> Drawn | None:
             panel.set_title(f"λ = {level:g}")
             panel.set_xlabel("RS(λ)")
 
-    told = "; ".join(
+    values = "; ".join(
         f"{row['agent']} at λ = {row['stakes']:g}: {row['rs_vanilla']:+.2f} alone, "
         f"{row['rs_full']:+.2f} guarded"
         for row, _ in rows
         if row["stakes"] in levels
     )
-    return drawn(
+    return draw(
         "Every agent alone and guarded",
         "×: alone; ●: guarded, with its 95 % interval; |: never answering; hollow: the paper's.",
-        f"{told}.",
+        f"{values}.",
         paint,
         name="across",
         panels=(1, len(levels)),

@@ -1,7 +1,7 @@
-"""How figures are drawn and written: matplotlib without a screen, as PNG and SVG and for a page.
+"""Drawing of figures by matplotlib, without a screen: as PNG, as SVG, and as SVG for a page.
 
-A figure on a page follows the page's colours, light or dark: every colour that is drawn with is
-one of `COLOURS`, and stands in the page's SVG as a variable of its style sheet.
+A figure on a page follows the page's light or dark colours. So figures use only the colours of
+`COLOURS`, which the page's SVG replaces by variables of the style sheet.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ COLOURS: Final[Mapping[str, str]] = {
     "good": "#17663d",
     "bad": "#b3261e",
 }
-"""By the names of the page's variables. All differ in lightness or are told apart by marks, too."""
+"""By the page's variables. All differ in lightness or have different marks, not only in hue."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
-    """A figure, ready to be written.
+class Drawing:
+    """A finished figure.
 
     Attributes:
         title: what it shows.
         caption: how to read it.
-        alt: what is to be seen on it, in words and numbers, for whom can't see it.
-        svg, png: the files' contents, on white.
-        inline: the SVG for a page, following the page's colours.
+        alt: its content in words and numbers, for people who can't see it.
+        svg, png: the contents of the files, with a white background.
+        inline: the SVG for a page, in the page's colours.
     """
 
     title: str
@@ -87,7 +87,7 @@ def _style() -> Iterator[None]:
         yield
 
 
-def drawn(
+def draw(
     title: str,
     caption: str,
     alt: str,
@@ -97,18 +97,18 @@ def drawn(
     panels: tuple[int, int] = (1, 1),
     size: tuple[float, float] = (7.0, 4.0),
     shared: bool = False,
-) -> Drawn:
+) -> Drawing:
     """Draw a figure.
 
     Args:
         title: what it shows.
         caption: how to read it.
-        alt: what is to be seen on it.
-        paint: draws on one `Axes`, or on an array of them where there are several panels.
-        name: unique on the page.
+        alt: its content in words and numbers.
+        paint: draws on one `Axes`, or on an array of them if there are several panels.
+        name: a name that is unique on the page.
         panels: rows and columns of panels.
-        size: inches.
-        shared: panels share their x axis.
+        size: width and height in inches.
+        shared: the panels share their x axis.
 
     Raises:
         MissingExtraError: matplotlib isn't installed.
@@ -120,20 +120,20 @@ def drawn(
         figure = Figure(figsize=size, layout="constrained", facecolor="white")
         FigureCanvasAgg(figure)
         paint(figure.subplots(*panels, sharex=shared))
-        svg = _saved(figure, "svg")
-        png = _saved(figure, "png")
-    return Drawn(
+        svg = _save(figure, "svg")
+        png = _save(figure, "png")
+    return Drawing(
         title=title,
         caption=caption,
         alt=alt,
         svg=svg,
         png=png,
-        inline=_inline(svg, name, title, alt),
+        inline=_make_inline(svg, name, title, alt),
     )
 
 
 def direct_label(axes: Axes, x: float, y: float, text: str, colour: str) -> None:
-    """Write a line's name at its end, so that no legend has to be matched by colour."""
+    """Write a line's name at its end, so that readers need no legend."""
     axes.annotate(
         text,
         (x, y),
@@ -146,9 +146,9 @@ def direct_label(axes: Axes, x: float, y: float, text: str, colour: str) -> None
     )
 
 
-def _saved(figure: Figure, kind: str) -> bytes:
+def _save(figure: Figure, kind: str) -> bytes:
     sink = io.BytesIO()
-    # No date and no version: equal tables give equal files.
+    # Without date and version, equal tables give equal files.
     nothing = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     figure.savefig(sink, format=kind, dpi=144, metadata=nothing)
     return sink.getvalue()
@@ -158,15 +158,15 @@ _FONT = re.compile(r"font: ([\d.]+px|(?:\d+ )?[\d.]+px) [^;\"]+")
 _PRECISE = re.compile(r"(\d+\.\d{2})\d+")
 
 
-def _inline(svg: bytes, name: str, title: str, alt: str) -> str:
+def _make_inline(svg: bytes, name: str, title: str, alt: str) -> str:
     text = svg.decode()
     text = text[text.index("<svg") :]
     head, body = text.split(">", 1)
     box = re.search(r'viewBox="[^"]+"', head)
-    assert box is not None  # noqa: S101  matplotlib always writes one
+    assert box is not None  # noqa: S101  matplotlib always writes it
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.DOTALL)
-    # The white sheet behind everything is the page's own.
+    # The page has its own background.
     body = body.replace("fill: #ffffff", "fill: none")
     body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
     body = re.sub(r"url\(#", f"url(#{name}-", body)

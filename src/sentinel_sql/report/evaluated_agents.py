@@ -1,4 +1,4 @@
-"""Evaluations on disk as a report reads them: one folder, one agent."""
+"""The evaluated agents of a report, each read from the folder of its evaluation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class ReportedAgent:
     """One evaluated agent.
 
     Attributes:
-        evaluation: what is reported.
-        name: for people; no two agents of a report share one.
-        slug: the same for files and ids.
+        evaluation: its evaluation on disk.
+        name: a name for people, unique in a report.
+        slug: the name for files and ids, unique in a report.
     """
 
     evaluation: StoredEvaluation
@@ -31,7 +31,7 @@ class ReportedAgent:
 
     @property
     def folder(self) -> Path:
-        """Where the evaluation is."""
+        """The folder of the evaluation."""
         return self.evaluation.folder
 
     @property
@@ -46,17 +46,17 @@ class ReportedAgent:
 
     @property
     def rows(self) -> Mapping[str, Sequence[Any]]:
-        """The rows of the tables that figures and sentences are made of, by name."""
+        """The typed rows of the tables that figures and sentences use, by name."""
         return self.evaluation.rows
 
     @property
     def runs(self) -> int:
-        """How many runs of the pool were evaluated."""
+        """The number of evaluated runs."""
         return int(self.document["counts"]["runs"])
 
     @property
     def stakes(self) -> Sequence[StakesRow]:
-        """The rows of the stakes table, by rising λ; empty where there is none."""
+        """The rows of the stakes table by ascending λ; empty without the table."""
         return self.rows.get("stakes", ())
 
     @property
@@ -76,7 +76,7 @@ def read_agents(folders: Iterable[Path]) -> tuple[ReportedAgent, ...]:
     """Read evaluations that `sentinel evaluate … --out` wrote.
 
     Raises:
-        InputError: there is no evaluation, a damaged one, or the same folder twice.
+        InputError: no folder is named, one is named twice, or one holds no intact evaluation.
     """
     places: list[Path] = []
     for folder in folders:

@@ -1,18 +1,18 @@
-"""The figures of one agent, each drawn from the rows of its tables and nothing else."""
+"""The figures of one agent, each drawn from the rows of its tables only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from sentinel_sql.report.drawing import COLOURS, Drawn, direct_label, drawn
+from sentinel_sql.report.drawing import COLOURS, Drawing, direct_label, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Rows = Mapping[str, Sequence[Any]]
-Figured = Callable[[Rows, str], Drawn | None]
-"""From an agent's rows and a name that is unique on the page; None where nothing can be drawn."""
+DrawFigure = Callable[[Rows, str], Drawing | None]
+"""Draws an agent's rows under a name that is unique on the page; None if there is no data."""
 
 SYSTEM_WORDS: Final[Mapping[str, str]] = {
     "vanilla": "agent alone",
@@ -25,8 +25,8 @@ SYSTEM_WORDS: Final[Mapping[str, str]] = {
 _PAINT = {"vanilla": "alone", "always-abstain": "never"}
 
 
-def stakes(rows_of: Rows, name: str) -> Drawn | None:
-    """Draw what is earned, answered and right at every λ."""
+def stakes(rows_of: Rows, name: str) -> Drawing | None:
+    """Draw payoff, coverage and accuracy at every λ."""
     rows = _known(rows_of, "stakes", "rs_full", "rs_vanilla", "rs_abstain")
     if not rows:
         return None
@@ -54,7 +54,7 @@ def stakes(rows_of: Rows, name: str) -> Drawn | None:
             values = [getattr(row, column).estimate for row in rows]
             above.plot(levels, values, dashes, color=COLOURS[colour], label=words)
         above.set_ylim(floor, min(1.0, max(row.rs_full.high for row in rows) + 0.1))
-        above.set_ylabel("earned a question, RS(λ)")
+        above.set_ylabel("payoff a question, RS(λ)")
         above.legend(loc="lower left")
         for column, colour, dashes, words in (
             ("coverage", "ink", "--", "runs answered"),
@@ -71,16 +71,16 @@ def stakes(rows_of: Rows, name: str) -> Drawn | None:
         below.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
         below.minorticks_off()
 
-    told = "; ".join(
+    values = "; ".join(
         f"at λ = {row.stakes:g} guarded {row.rs_full.estimate:+.2f}, agent alone "
         f"{row.rs_vanilla.estimate:+.2f}, never answering {row.rs_abstain.estimate:+.2f}"
         for row in rows
         if row.stakes in (1.0, 4.0, 9.0)
     )
-    return drawn(
-        "What the guarded agent earns as a wrong answer costs ever more",
-        "Where the solid line is above the dashed one, answering pays. Shaded: 95 % intervals.",
-        f"Upper panel, mean earnings a question: {told}. Lower panel: share of runs answered "
+    return draw(
+        "The payoff of the guarded agent at every cost of a wrong answer",
+        "Answering pays where the solid line is above the dashed one. Shaded: 95 % intervals.",
+        f"Upper panel, mean payoff a question: {values}. Lower panel: share of runs answered "
         f"and share of answers right. The shaded bands are 95 % intervals.",
         paint,
         name=name,
@@ -90,7 +90,7 @@ def stakes(rows_of: Rows, name: str) -> Drawn | None:
     )
 
 
-def ladder(rows_of: Rows, name: str) -> Drawn | None:
+def ladder(rows_of: Rows, name: str) -> Drawing | None:
     """Draw what each check adds at every λ of the evaluation."""
     rows = _known(rows_of, "ladder", "rs")
     if not rows:
@@ -115,16 +115,16 @@ def ladder(rows_of: Rows, name: str) -> Drawn | None:
             panel.set_xlabel("RS(λ)")
             panel.grid(axis="y", visible=False)
 
-    told = "; ".join(
+    values = "; ".join(
         f"λ = {row.stakes:g}, {SYSTEM_WORDS.get(row.system, row.system)}: "
         f"{row.rs.estimate:+.2f} ({row.rs.low:+.2f} to {row.rs.high:+.2f})"
         for row in rows
         if row.stakes in levels
     )
-    return drawn(
+    return draw(
         "System ladder: what each check adds",
-        "Dot: mean earnings a question; bar: 95 % interval; dashed: never answering.",
-        f"Mean earnings a question with 95 % intervals. {told}. Dashed: never answering.",
+        "Dot: mean payoff a question; bar: 95 % interval; dashed: never answering.",
+        f"Mean payoff a question with 95 % intervals. {values}. Dashed: never answering.",
         paint,
         name=name,
         panels=(1, len(levels)),
@@ -132,7 +132,7 @@ def ladder(rows_of: Rows, name: str) -> Drawn | None:
     )
 
 
-def risk_coverage(rows_of: Rows, name: str) -> Drawn | None:
+def risk_coverage(rows_of: Rows, name: str) -> Drawing | None:
     """Draw the risk–coverage curves with the points of Chow's rule."""
     rows = _known(rows_of, "risk_coverage", "coverage", "risk")
     curves = [row for row in rows if row.stakes is None]
@@ -164,25 +164,25 @@ def risk_coverage(rows_of: Rows, name: str) -> Drawn | None:
         axes.set_xlim(0, 1.02)
         axes.set_ylim(0, 1.02)
         axes.set_xlabel("share of the answers that is delivered")
-        axes.set_ylabel("share of these that is wrong")
+        axes.set_ylabel("share of delivered answers that is wrong")
         axes.legend(loc="best")
 
-    told = "; ".join(
+    values = "; ".join(
         f"at λ = {row.stakes:g} {row.coverage:.0%} of the answers are delivered and "
         f"{row.risk:.0%} of these are wrong"
         for row in points
     )
-    told = told or "Chow's rule delivers nothing"
-    return drawn(
-        "Risk and coverage, with the points where Chow's rule stands",
-        "The lower the line, the fewer wrong answers among those shown. ◆: the delivery bar at λ.",
-        f"One curve for each of: {', '.join(names)}. {told}.",
+    values = values or "Chow's rule delivers nothing"
+    return draw(
+        "Risk and coverage, with the points of Chow's rule",
+        "A lower line means fewer wrong answers among those shown. ◆: the delivery bar at λ.",
+        f"One curve for each of: {', '.join(names)}. {values}.",
         paint,
         name=name,
     )
 
 
-def reliability(rows_of: Rows, name: str) -> Drawn | None:
+def reliability(rows_of: Rows, name: str) -> Drawing | None:
     """Draw the reliability diagram before and after calibration."""
     rows = _known(rows_of, "confidence_bins", "confidence", "accuracy")
     if not rows:
@@ -191,7 +191,7 @@ def reliability(rows_of: Rows, name: str) -> Drawn | None:
     def paint(axes: Axes) -> None:
         axes.plot([0, 1], [0, 1], color=COLOURS["muted"], lw=1, ls="--")
         axes.annotate(
-            "says what it is",
+            "perfect calibration",
             (0.86, 0.86),
             rotation=33,
             ha="center",
@@ -229,26 +229,26 @@ def reliability(rows_of: Rows, name: str) -> Drawn | None:
                     )
         axes.set_xlim(0, 1.02)
         axes.set_ylim(0, 1.02)
-        axes.set_xlabel("how confident")
-        axes.set_ylabel("how often right")
+        axes.set_xlabel("mean confidence")
+        axes.set_ylabel("share of right answers")
         axes.legend(loc="upper left", markerscale=0.7)
 
-    told = "; ".join(
-        f"{row.n} answers said {row.confidence:.2f} and {row.accuracy.estimate:.2f} were right"
+    values = "; ".join(
+        f"{row.n} answers with confidence {row.confidence:.2f}, {row.accuracy.estimate:.2f} right"
         for row in rows
         if row.stage == "calibrated"
     )
-    return drawn(
-        "Reliability diagram: do the confidences mean what they say?",
-        "The bigger the mark, the more answers; vertical bars: 95 % intervals.",
-        f"Ten bins of confidence against the share right, calibrated: {told}.",
+    return draw(
+        "Reliability diagram: confidence and share of right answers",
+        "A bigger mark means more answers; vertical bars: 95 % intervals.",
+        f"Ten bins of confidence against the share right, calibrated: {values}.",
         paint,
         name=name,
     )
 
 
-def by_step(rows_of: Rows, name: str) -> Drawn | None:
-    """Draw both heads' AUROC as the run goes on."""
+def by_step(rows_of: Rows, name: str) -> Drawing | None:
+    """Draw the AUROC of both heads by step."""
     rows = _known(rows_of, "by_step", "auroc")
     if not rows:
         return None
@@ -270,21 +270,21 @@ def by_step(rows_of: Rows, name: str) -> Drawn | None:
         axes.set_ylim(0, 1.02)
         axes.set_xlim(0, max(row.t for row in rows) * 1.22 + 0.4)
         axes.set_xticks(range(max(row.t for row in rows) + 1))
-        axes.set_xlabel("steps read, t (later t hold the longer runs)")
+        axes.set_xlabel("steps read, t (only longer runs have late steps)")
         axes.set_ylabel("AUROC")
 
-    told = "; ".join(f"{row.head} at t = {row.t}: {row.auroc.estimate:.2f}" for row in rows)
-    return drawn(
-        "How early the heads know",
-        "Dotted: chance. Shaded: 95 % intervals. Later t hold the longer runs only.",
-        f"AUROC on the prefix of t steps, 0.5 is chance: {told}. Bands are 95 % intervals.",
+    values = "; ".join(f"{row.head} at t = {row.t}: {row.auroc.estimate:.2f}" for row in rows)
+    return draw(
+        "AUROC of the heads by step",
+        "Dotted: chance. Shaded: 95 % intervals. Only longer runs have late steps.",
+        f"AUROC on the prefix of t steps, 0.5 is chance: {values}. Bands are 95 % intervals.",
         paint,
         name=name,
     )
 
 
-def step_economics(rows_of: Rows, name: str) -> Drawn | None:
-    """Draw what runs cost the agent by how they end."""
+def step_economics(rows_of: Rows, name: str) -> Drawing | None:
+    """Draw the agent's costs of runs by their outcome."""
     rows = [row for row in _known(rows_of, "step_economics", "steps") if row.n]
     if not rows:
         return None
@@ -304,13 +304,13 @@ def step_economics(rows_of: Rows, name: str) -> Drawn | None:
             panel.set_xlabel(f"{cost} a run")
             panel.grid(axis="y", visible=False)
 
-    told = "; ".join(
+    values = "; ".join(
         f"{row.group}: {row.steps.estimate:.1f} steps over {row.n} runs" for row in rows
     )
-    return drawn(
-        "What unanswerable questions cost the agent alone",
+    return draw(
+        "Costs of unanswerable questions for the agent alone",
         "Means a run; thin lines: 95 % intervals.",
-        f"Means a run with 95 % intervals. {told}.",
+        f"Means a run with 95 % intervals. {values}.",
         paint,
         name=name,
         panels=(1, len(costs)),
@@ -318,7 +318,7 @@ def step_economics(rows_of: Rows, name: str) -> Drawn | None:
     )
 
 
-FIGURES: Final[Mapping[str, Figured]] = {
+FIGURES: Final[Mapping[str, DrawFigure]] = {
     "stakes": stakes,
     "ladder": ladder,
     "risk_coverage": risk_coverage,
@@ -329,7 +329,7 @@ FIGURES: Final[Mapping[str, Figured]] = {
 
 
 def _known(rows_of: Rows, table: str, *columns: str) -> list[Any]:
-    """Return a table's rows where all these columns can be said; none where there is no table."""
+    """Return the rows of a table in which all these columns are known; none without the table."""
     rows = rows_of.get(table, ())
     return [row for row in rows if all(getattr(row, name) is not None for name in columns)]
 

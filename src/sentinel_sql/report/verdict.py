@@ -1,4 +1,4 @@
-"""At which stakes may an agent be believed: the stakes table said in plain words."""
+"""The verdict on an agent in words: at which stakes its answers can be believed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sentinel_sql.evaluation.exhibits.stakes_sweep import StakesRow
 Rows = Sequence[StakesRow]
 
 Standing = Literal["better", "unsure", "not-better", "worse", "silent", "unknown"]
-"""What a guarded agent is at one λ against never answering at all."""
+"""How a guarded agent compares with never answering at one λ."""
 
 STANDINGS: Final[Mapping[Standing, str]] = {
-    "better": "clearly better than never answering",
-    "unsure": "perhaps better than never answering",
-    "not-better": "not better than never answering",
-    "worse": "clearly worse than never answering",
-    "silent": "answers nothing here, so it is no better than never answering",
-    "unknown": "nothing can be said here",
+    "better": "is clearly better than never answering",
+    "unsure": "is perhaps better than never answering",
+    "not-better": "is not better than never answering",
+    "worse": "is clearly worse than never answering",
+    "silent": "answers nothing, so it is no better than never answering",
+    "unknown": "has no figures here",
 }
 SHORT: Final[Mapping[Standing, str]] = {
     "better": "✓ better",
@@ -44,7 +44,7 @@ _WITHOUT_CLEARLY: Final[Mapping[Standing, Standing]] = {"better": "unsure", "wor
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A stretch of the grid of stakes on which the standing is the same."""
+    """A range of neighbouring stakes with the same standing."""
 
     standing: Standing
     low: float
@@ -53,7 +53,7 @@ class Span:
 
     @property
     def words(self) -> str:
-        """Name the stretch."""
+        """The range in words."""
         if self.low == self.high:
             return f"λ = {self.low:g}"
         return f"λ = {self.low:g} … {self.high:g}"
@@ -61,13 +61,13 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the first screen says of one agent.
+    """The verdict on one agent, for the first screen.
 
     Attributes:
         tone: `yes`, `unsure` or `no`.
-        headline: one sentence.
-        sentences: more, in order.
-        spans: over the whole grid.
+        headline: the verdict in one sentence.
+        sentences: further sentences, in order.
+        spans: ranges of stakes that cover the whole table.
     """
 
     tone: str
@@ -77,10 +77,11 @@ class Verdict:
 
 
 def standings(rows: Rows) -> list[Standing]:
-    """Tell what a guarded agent is at each λ of the stakes table, by rising λ.
+    """Return the standing at each λ of the stakes table, by ascending λ.
 
-    Ours: what is "clearly" so at one λ, and at neither of its two neighbours on the grid, loses
-    the word; of 67 intervals of 95 % a few miss by chance. Nothing else is smoothed.
+    Ours: a standing that is "clearly" better or worse at one λ, but at neither of its two
+    neighbours, loses the word "clearly", because some of 67 95 % intervals miss by chance.
+    Nothing else is smoothed.
     """
     alone = [_standing(row) for row in rows]
     found = list(alone)
@@ -104,18 +105,18 @@ def _standing(row: StakesRow) -> Standing:
 
 
 def has_enough_answers(row: StakesRow) -> bool:
-    """Tell if the delivered answers are enough to say that they earn something at this λ.
+    """Return whether the delivered answers are enough to show a gain at this λ.
 
-    Ours: of the answers at least λ/(1+λ) must be right for any gain, so the exact interval of
-    that share must lie above it. The bootstrap alone is sure of 13 right answers out of 13.
-    A table of an older evaluation doesn't hold the interval, and is never enough.
+    Ours: a gain needs a share of right answers above λ/(1+λ), so the exact interval of that share
+    must lie above it. The bootstrap alone would be certain after 13 right answers out of 13. Older
+    evaluations don't have the exact interval, so they never show a gain.
     """
-    counted = row.accuracy_counted
-    return counted is not None and counted.low > row.bar
+    exact = row.accuracy_counted
+    return exact is not None and exact.low > row.bar
 
 
 def spans(rows: Rows) -> tuple[Span, ...]:
-    """Put neighbouring λ of one standing together."""
+    """Return the ranges of neighbouring λ with the same standing."""
     found = []
     for each, members in groupby(zip(standings(rows), rows, strict=True), key=itemgetter(0)):
         levels = [row.stakes for _, row in members]
@@ -124,45 +125,45 @@ def spans(rows: Rows) -> tuple[Span, ...]:
 
 
 def verdict(rows: Rows, *, runs: int) -> Verdict:
-    """Say at which stakes an agent may be believed.
+    """Return the verdict on an agent.
 
     Args:
-        rows: of the stakes table, by rising λ.
-        runs: of the evaluated pool.
+        rows: rows of the stakes table, by ascending λ.
+        runs: the number of evaluated runs.
     """
     stretches = spans(rows)
     if not rows:
         return Verdict(
             tone="no",
-            headline="Nothing can be said: there is no table of stakes.",
+            headline="There is no verdict, because the evaluation has no table of stakes.",
             sentences=(),
             spans=(),
         )
-    found = {each: _listed(stretches, each) for each in STANDINGS}
-    told = f"on {runs:,} runs"
+    found = {each: _join_spans(stretches, each) for each in STANDINGS}
+    basis = f"on {runs:,} runs"
     if found["better"]:
-        # Stakes below 1 are for whom a wrong answer hardly matters: no reason for a green light.
-        grave = any(span.standing == "better" and span.high >= 1 for span in stretches)
-        tone = "yes" if grave else "unsure"
+        # At stakes below 1 a wrong answer hardly matters, so they don't justify a green light.
+        matters = any(span.standing == "better" and span.high >= 1 for span in stretches)
+        tone = "yes" if matters else "unsure"
         headline = (
-            f"Its answers can be believed at {found['better']}: there it clearly earns more than "
-            f"never answering{_of_low_stakes(stretches, 'better')}."
+            f"Its answers can be believed at {found['better']}: it clearly earns more than never "
+            f"answering there{_of_low_stakes(stretches, 'better')}."
         )
     elif found["unsure"]:
         tone = "unsure"
         headline = (
-            f"At no stakes does it clearly earn more than never answering; at {found['unsure']} "
-            f"it may{_of_low_stakes(stretches, 'unsure')} ({told})."
+            f"It does not clearly earn more than never answering at any stakes; at "
+            f"{found['unsure']} it may{_of_low_stakes(stretches, 'unsure')} ({basis})."
         )
     else:
         tone = "no"
         headline = (
-            "Don't rely on its answers: at no stakes does it earn more than never answering "
-            f"({told})."
+            "Don't rely on its answers: it doesn't earn more than never answering at any stakes "
+            f"({basis})."
         )
     sentences = []
     if found["better"] and found["unsure"]:
-        sentences.append(f"At {found['unsure']} it seems to earn more, but {told} that isn't sure.")
+        sentences.append(f"At {found['unsure']} it seems to earn more, but not clearly {basis}.")
     sentences += _too_few(rows)
     for each, words in (
         ("not-better", "it earns no more than never answering"),
@@ -171,7 +172,7 @@ def verdict(rows: Rows, *, runs: int) -> Verdict:
             "silent",
             "it answers nothing: no answer reaches the bar, or its monitor can't serve such stakes",
         ),
-        ("unknown", "nothing can be said"),
+        ("unknown", "the comparison isn't known"),
     ):
         if found[each]:  # type: ignore[index]
             sentences.append(f"At {found[each]} {words}.")  # type: ignore[index]
@@ -179,29 +180,29 @@ def verdict(rows: Rows, *, runs: int) -> Verdict:
 
 
 def _of_low_stakes(stretches: Sequence[Span], wanted: Standing) -> str:
-    """Say what λ < 1 means where that is all there is."""
+    """Return an explanation of λ < 1 if the standing holds at no higher stakes."""
     if any(span.high >= 1 for span in stretches if span.standing == wanted):
         return ""
     return ", but at λ < 1 a wrong answer costs less than a right one earns"
 
 
 def _too_few(rows: Rows) -> list[str]:
-    """Say why the least λ that only resampling is sure of is no better than perhaps."""
+    """Explain why an agent is unsure at the lowest λ with a bootstrap interval above 0."""
     unsure = (row for row in rows if _standing(row) == "unsure")
     row = next((row for row in unsure if row.gain is not None and row.gain.low > 0), None)
     if row is None:
         return []
     if row.accuracy_counted is None:
         return [
-            "This evaluation doesn't say how many answers its certainty rests on: evaluate again, "
-            "with `sentinel evaluate … --out`."
+            "This evaluation is of an older version without exact intervals: evaluate again with "
+            "`sentinel evaluate … --out`."
         ]
     answers = row.right + row.wrong
     return [
-        f"Why only perhaps: at λ = {row.stakes:g}, {row.right:,} of {answers:,} answers "
-        f"right can still come from an agent that is right {_percent(row.accuracy_counted.low)} "
-        f"of the time, and it must be right more than {_percent(row.bar)}: too few answers "
-        "to be sure."
+        f"Why only perhaps: at λ = {row.stakes:g}, an agent that is right "
+        f"{_percent(row.accuracy_counted.low)} of the time could also give {row.right:,} right "
+        f"answers out of {answers:,}, but it must be right more than {_percent(row.bar)} of the "
+        "time. More runs are needed."
     ]
 
 
@@ -209,6 +210,6 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def _listed(stretches: Sequence[Span], wanted: Standing) -> str:
+def _join_spans(stretches: Sequence[Span], wanted: Standing) -> str:
     words = [span.words for span in stretches if span.standing == wanted]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

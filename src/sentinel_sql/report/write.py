@@ -1,4 +1,4 @@
-"""Writing a report: page, figures and tables, from evaluations on disk."""
+"""Writing a report of evaluations: page, figures and tables."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sentinel_sql.evaluation_store import tables as disk
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.sources import SOURCES
 from sentinel_sql.evaluation_store.views import VIEWS, read_views
-from sentinel_sql.report.agent_comparison import FOLDER, agents_figure, write_across
-from sentinel_sql.report.drawing import Drawn
+from sentinel_sql.report.agent_comparison import FOLDER, agents_figure, write_comparison
+from sentinel_sql.report.drawing import Drawing
 from sentinel_sql.report.evaluated_agents import ReportedAgent, read_agents
 from sentinel_sql.report.figures import FIGURES
 from sentinel_sql.report.page.data import Runs
@@ -26,7 +26,7 @@ from sentinel_sql.storage.whole_file import write_whole
 PAGE: Final = "report.html"
 MOST_RUNS: Final = 200
 RUNS_SIZE: Final = 2_000_000
-"""Bytes of single runs on a page, so that it stays below 5 MB whatever they said (ours)."""
+"""Most bytes of single runs on a page, so that it stays below 5 MB (ours)."""
 
 OnProgress = Callable[[int, int], None]
 AnyEvaluation: TypeAlias = Evaluation | str | PathLike[str]
@@ -34,15 +34,15 @@ AnyEvaluation: TypeAlias = Evaluation | str | PathLike[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What was written.
+    """A written report.
 
     Attributes:
         page: the HTML file.
-        agents: their names.
-        runs: how many single runs it shows, one by one.
-        evaluated: how many runs its figures are of.
-        figures: how many figures stand beside it.
-        bytes: size of the page.
+        agents: the names of the agents.
+        runs: the number of single runs on the page.
+        evaluated: the number of runs behind the figures.
+        figures: the number of figures.
+        bytes: the size of the page.
     """
 
     page: Path
@@ -63,11 +63,11 @@ def write_report(
     """Write a report of one or more evaluations: page, PNG and SVG figures, CSV and Parquet.
 
     Args:
-        evaluations: one, or one an agent: as `evaluate` returned it, or the folder that it was
-            saved to.
-        out: made if absent; files of an older report are replaced.
-        runs: show single runs, with what they said; without, the page holds no row of data.
-        on_progress: told (figures drawn, figures to draw).
+        evaluations: one evaluation, or one for each agent: the result of `evaluate`, or the
+            folder that it was saved to.
+        out: the folder to write; files of an older report are replaced.
+        runs: show single runs with their texts; without them, the page holds no row of data.
+        on_progress: called with (figures drawn, all figures).
 
     Raises:
         InputError: an evaluation is missing or damaged, or `out` can't be written.
@@ -79,7 +79,7 @@ def write_report(
 
 @contextmanager
 def _folders(evaluations: AnyEvaluation | Sequence[AnyEvaluation]) -> Iterator[list[Path]]:
-    """Give each evaluation's folder; one that only a program holds is saved for as long."""
+    """Yield the folder of each evaluation; one without a folder is saved to a temporary one."""
     if isinstance(evaluations, Evaluation | str | PathLike):
         evaluations = [evaluations]
     with TemporaryDirectory(prefix="sentinel-report-") as place:
@@ -96,17 +96,17 @@ def _folders(evaluations: AnyEvaluation | Sequence[AnyEvaluation]) -> Iterator[l
 def _write(
     agents: Sequence[ReportedAgent], out: Path, *, runs: bool, on_progress: OnProgress
 ) -> Written:
-    _keep_apart(agents, out)
+    _check_place(agents, out)
     if runs:
         _check_views(agents)
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         (out / "figures").mkdir(exist_ok=True)
-        figures = _figures(agents, out / "figures", on_progress)
+        figures = _draw_figures(agents, out / "figures", on_progress)
         for agent in agents:
             _copy(agent, out / agent.slug)
-        side_by_side, apart = write_across(agents, out)
-        overview = agents_figure(side_by_side)
+        comparison, incomparable = write_comparison(agents, out)
+        overview = agents_figure(comparison)
         if overview is not None:
             save(overview, out / "figures" / FOLDER)
         shown = _runs(agents) if runs else Runs(views=(), words=NO_RUNS)
@@ -114,8 +114,8 @@ def _write(
             agents,
             figures,
             shown,
-            across=side_by_side,
-            apart=apart,
+            across=comparison,
+            incomparable=incomparable,
             across_figures=[overview] if overview else [],
         )
         write_whole(out / PAGE, page)
@@ -134,55 +134,58 @@ def _write(
 
 
 NO_RUNS: Final = (
-    "Single runs were left out of this report, so it holds no row of data. To have them: "
+    "This report was made without single runs, so it holds no row of data. To show them, run "
     "sentinel report … without --no-runs"
 )
 
 
-def _figures(
+def _draw_figures(
     agents: Sequence[ReportedAgent], folder: Path, on_progress: OnProgress
-) -> Mapping[tuple[int, str], Drawn]:
-    made: dict[tuple[int, str], Drawn] = {}
+) -> Mapping[tuple[int, str], Drawing]:
+    drawings: dict[tuple[int, str], Drawing] = {}
     total = len(agents) * len(FIGURES)
     for index, agent in enumerate(agents):
         for number, (name, figure) in enumerate(FIGURES.items()):
             result = figure(agent.rows, f"f{index}-{name}")
             if result is not None:
-                made[index, name] = result
+                drawings[index, name] = result
                 save(result, folder / f"{agent.slug}-{name}")
             on_progress(index * len(FIGURES) + number + 1, total)
-    return made
+    return drawings
 
 
-def save(figure: Drawn, path: Path) -> None:
+def save(figure: Drawing, path: Path) -> None:
     """Write a figure as `path`.svg and `path`.png."""
     write_whole(path.with_name(f"{path.name}.svg"), figure.svg)
     write_whole(path.with_name(f"{path.name}.png"), figure.png)
 
 
-def _keep_apart(agents: Sequence[ReportedAgent], out: Path) -> None:
+def _check_place(agents: Sequence[ReportedAgent], out: Path) -> None:
     place = out.resolve()
     for agent in agents:
         folder = agent.folder.resolve()
         if folder == place or folder in place.parents:
             raise InputError(
-                f"the report can't be written to {out}, in the evaluation {agent.folder}, which is "
-                "never mixed with anything else: name another folder"
+                f"the report can't be written to {out}, which is in the evaluation "
+                f"{agent.folder}: name another folder"
             )
 
 
 def _check_views(agents: Sequence[ReportedAgent]) -> None:
-    """Refuse an older evaluation without runs: it may have been killed before it wrote them."""
+    """Refuse an older evaluation without single runs, because it may be incomplete.
+
+    An evaluation of an older version that was killed could lack them.
+    """
     for agent in agents:
         if "sha256" not in agent.document and not agent.evaluation.has_views:
             raise InputError(
                 f"{agent.folder} holds no single runs ({VIEWS} is missing): make it again with "
-                "`sentinel evaluate … --out FOLDER`, or report without them by --no-runs"
+                "`sentinel evaluate … --out FOLDER`, or leave them out with --no-runs"
             )
 
 
 def _copy(agent: ReportedAgent, target: Path) -> None:
-    """Copy an agent's tables, and nothing else that may lie beside them."""
+    """Copy an agent's tables, and no other file of their folder."""
     place = target / disk.FOLDER
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in _older(target):
@@ -202,7 +205,7 @@ def _copy(agent: ReportedAgent, target: Path) -> None:
 
 
 def _older(target: Path) -> Sequence[str]:
-    """Return the tables of an older report; none where its index is gone or damaged."""
+    """Return the names of the tables of an older report; none if its index is missing."""
     try:
         return [entry.table for entry in disk.read_index(target)[0]]
     except InputError:
@@ -210,7 +213,7 @@ def _older(target: Path) -> Sequence[str]:
 
 
 def _runs(agents: Sequence[ReportedAgent]) -> Runs:
-    """Read as many runs of every agent as the page has room for, and say how they were chosen."""
+    """Read the single runs to show, an equal number for each agent."""
     views: list[tuple[int, Mapping[str, Any]]] = []
     for index, agent in enumerate(agents):
         if not agent.evaluation.has_views:
@@ -226,12 +229,12 @@ def _runs(agents: Sequence[ReportedAgent]) -> Runs:
     if not views:
         return Runs(
             views=(),
-            words="The evaluation holds no single runs. To have them: sentinel evaluate … --out "
-            "FOLDER without --no-runs",
+            words="The evaluation holds no single runs. To show them, run sentinel evaluate … "
+            "--out FOLDER without --no-runs",
         )
     total = sum(agent.runs for agent in agents)
     return Runs(
         views=views,
-        words=f"{len(views):,} of {total:,} runs, chosen to be telling, not typical: every kind of "
-        "decision and mistake takes its turn, the most confident mistakes first.",
+        words=f"{len(views):,} of {total:,} runs, chosen as examples of every kind of decision "
+        "and mistake, the most confident mistakes first. They are not a random sample.",
     )

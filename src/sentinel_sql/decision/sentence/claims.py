@@ -17,21 +17,22 @@ from itertools import pairwise
 
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.sentence.contents import Contents, as_number, folded, units_in
-from sentinel_sql.decision.sentence.dates import Moment, agrees, moments_in
-from sentinel_sql.decision.sentence.names import MOST_ROWS, SentenceNames
-from sentinel_sql.decision.sentence.numbers import UNITS, Number, blanked, numbers_in
+from sentinel_sql.decision.sentence.dates import Moment, moments_in, states
+from sentinel_sql.decision.sentence.names import MOST_ROWS, Named
+from sentinel_sql.decision.sentence.numbers import Number, blanked, numbers_in
 from sentinel_sql.decision.sentence.numbers_held import (
     combined_units_held,
     holds_number,
     repeats_question,
 )
+from sentinel_sql.decision.sentence.units import UNITS
 from sentinel_sql.errors import InputError
 from sentinel_sql.result_line import cell_text, whole_characters
 
 _LONGEST = 20_000
-"""Longest part of a sentence that is read, in characters (our choice)."""
+"""Characters of a sentence that are read, ours: what stands behind them nobody has compared."""
 _MARKDOWN = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|^#+\s*", re.MULTILINE)
-_ENUMERATED = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*•])\s+", re.MULTILINE)
+_ENUMERATED = re.compile(r"^[^\S\n]*(?:\(?\d{1,3}[.)]|[-*•])\s+", re.MULTILINE)
 _INLINE = re.compile(r"(?<![\w(])\(?(\d{1,2})[.)]\s")
 _CONDITION = re.compile(
     r"(?:[<>=]=?|<>|!=|\bbetween|\band|\blike|\bin\s*\(|\boffset|\blimit|,)\s*"
@@ -42,12 +43,18 @@ _FUNCTION = re.compile(r"\b(?:round|substr|substring|coalesce|nullif|ifnull|prin
 _TEXTS = re.compile(r"'((?:[^']|'')*)'")
 _NONE = re.compile(
     r"\bno\b(?!\s+(?:more|fewer|less|other|others|longer|doubt|matter|later|earlier|further)\b)"
-    r"|\bnone\b|\bnobody\b|\bnot\s+(?:\w+\s+)?any\b|\bn['’]t\s+(?:\w+\s+)?any\b|\bnot\s+(?:a\s+single|one)\b",
+    r"|\bnone\b|\bnobody\b|\bnot\s+(?:\w+\s+)?any\b|n['’]t\s+(?:\w+\s+)?any\b|\bnot\s+(?:a\s+single|one)\b",
     re.IGNORECASE,
 )
 _RATIO = re.compile(r"\s*(?:in(?:\s+every)?|out\s+of(?:\s+every)?|/|:|to)\s*", re.IGNORECASE)
 _SHARE = Decimal("0.01")
-"""Tolerance of a ratio such as "1 in 4" (our choice)."""
+"""How exact "1 in 4" is, ours."""
+_SEVERAL = re.compile(
+    r"\b(?:some|several|many|numerous|multiple|various|plenty\s+of|lots\s+of|a\s+(?:few|number|handful)"
+    r"(?:\s+of)?)\s+(?:\w+\s+)?\w+s\b",
+    re.IGNORECASE,
+)
+_SAME = re.compile(r"\W*(?:or|i\.?\s?e\.?|that\s+is|equals?)?\W*", re.IGNORECASE)
 _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 
@@ -85,7 +92,11 @@ class Claims:
         columns = [str(name) for name in seen.names or ()]
         asked = [*moments_in(question), *moments_in(" ".join(_TEXTS.findall(sql)))]
         moments = moments_in(text)
-        missing = [its.shown for its in moments if not _agrees_with_moment(its, contents, asked)]
+        missing = [
+            its.shown
+            for its in moments
+            if not (_holds_moment(its, contents, asked) or _holds_pair(its, contents))
+        ]
         rest = blanked(text, ((its.start, its.end) for its in moments))
         numbers = numbers_in(_without_names(rest, contents))
         spans = [(its.start, its.end) for its in moments]
@@ -102,8 +113,11 @@ class Claims:
                 missing.append(number.shown)
         missing = _without_agreeing_pairs(missing, numbers, check)
         missing += named.in_another_row(_names_beside(held, contents))
+        missing += named.in_another_column(held, columns)
         missing += named.missing()
-        missing += _contradictions(text, contents, says_more=bool(held or named.mentioned))
+        missing += _denied(text, contents, says_more=bool(held or named.mentioned))
+        if len(self.text) > _LONGEST:
+            missing.append(f"what stands behind its first {_LONGEST:,} characters")
         return tuple(dict.fromkeys(missing))
 
 
@@ -142,6 +156,14 @@ class _Check:
 
     def combined(self, numbers: Sequence[Number]) -> bool:
         return combined_units_held(numbers, self._contents, self.units)
+
+    def same(self, one: Number, two: Number) -> bool:
+        """Tell "48 hours (2 days)": one duration or amount in two units."""
+        if not _SAME.fullmatch(self._text[one.end : two.start]):
+            return False
+        (first, half), (second, other) = one.readings[0], two.readings[0]
+        size, size2 = UNITS[one.unit or ""][1], UNITS[two.unit or ""][1]
+        return abs(first * size - second * size2) <= max(half * size, other * size2)
 
     def ratio(self, one: Number, two: Number) -> bool:
         """Return whether "1 in 4", "2/3" or "3:2" is a share or a ratio of the result."""
@@ -196,6 +218,17 @@ def _agrees_with_moment(moment: Moment, contents: Contents, asked: Sequence[Mome
     )
 
 
+def _holds_pair(moment: Moment, contents: Contents) -> bool:
+    """Tell "February 7" of a row that holds February and a 7: a month's figure, and no date."""
+    figures = {(month, day) for year, month, day in moment.days if year is None and day is not None}
+    for row in contents.rows[:MOST_ROWS] if figures else ():
+        months = {day[1] for cell in row for its in moments_in(cell_text(cell)) for day in its.days}
+        numbers = {as_number(cell) for cell in row}
+        if any(month in months and Decimal(day) in numbers for month, day in figures):
+            return True
+    return False
+
+
 def _without_names(text: str, contents: Contents) -> str:
     """Blank out texts of the result with digits, so that they aren't read as numbers."""
     coded = [cell for cell in contents.texts if any(map(str.isdigit, cell))]
@@ -224,7 +257,9 @@ def _without_agreeing_pairs(
     for one, two in pairwise(numbers):
         if one.unit and two.unit and UNITS[one.unit][0] == UNITS[two.unit][0]:
             sizes = UNITS[one.unit][1], UNITS[two.unit][1]
-            if sizes[0] > sizes[1] and check.combined([one, two]):
+            composed = sizes[0] > sizes[1] and check.composed([one, two])
+            stated = not {one.shown, two.shown} <= set(missing)
+            if composed or (stated and check.same(one, two)):
                 fine |= {one.shown, two.shown}
         elif check.between(one, two) or check.ratio(one, two):
             fine |= {one.shown, two.shown}
@@ -236,18 +271,18 @@ def _names_beside(numbers: Sequence[Number], contents: Contents) -> dict[str, se
     if not 1 < len(contents.rows) <= MOST_ROWS:
         return {}
     beside: dict[str, set[str]] = {}
-    for number in numbers:
+    rows = []
+    for row in contents.rows:
+        cells = [as_number(cell) for cell in row]
+        names = {
+            folded(cell_text(cell)) for cell, its in zip(row, cells, strict=True) if its is None
+        }
+        rows.append(([its for its in cells if its is not None], names))
+    for number in {number.shown: number for number in numbers}.values():
         if number.bound != "exact" or number.percent:
             continue
-        for row in contents.rows:
-            cells = [as_number(cell) for cell in row]
-            fits = any(
-                cell is not None and abs(cell - value) <= half
-                for cell in cells
-                for value, half in number.readings
-            )
-            if fits:
-                names = {folded(cell_text(cell)) for cell in row if as_number(cell) is None}
+        for values, names in rows:
+            if any(abs(its - value) <= half for its in values for value, half in number.readings):
                 beside.setdefault(number.shown, set()).update(names)
     return beside
 
@@ -264,3 +299,6 @@ def _contradictions(text: str, contents: Contents, *, says_more: bool) -> Iterat
         yield none[0]
     if _YES.match(text) and not something and not says_more:
         yield "yes"
+    several = _SEVERAL.search(text)
+    if several is not None and none is None and (empty or number == 0) and not says_more:
+        yield several[0]

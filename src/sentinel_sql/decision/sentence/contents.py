@@ -7,16 +7,22 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import Any
 
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.sentence.dates import Clock, Day, moments_in
-from sentinel_sql.decision.sentence.numbers import UNITS, blanked, numbers_in
+from sentinel_sql.decision.sentence.numbers import blanked, numbers_in
+from sentinel_sql.decision.sentence.units import UNITS
 from sentinel_sql.result_line import cell_text
 
 MOST_DERIVED = 200
 """Most numbers of a result from which sums, differences and shares are computed (our choice):
 people state these about short tables only."""
+
+MOST_TEXT = 200_000
+"""Characters of a result's texts that are compared, ours: they take some two seconds, and nobody
+reads more. Numbers of numeric cells are compared without such a bound."""
 
 _NUMBER = re.compile(r"\s*[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?\s*\Z")
 
@@ -34,6 +40,7 @@ class Contents:
         rows: the cells of each row.
         count: number of rows, or None if unknown.
         single: the only cell of a result of one row and one column, else None.
+        room: characters of texts that may still be read.
     """
 
     values: list[Decimal] = field(default_factory=list)
@@ -46,6 +53,7 @@ class Contents:
     count: int | None = None
     single: Any = None
     has_single: bool = False
+    room: int = MOST_TEXT
 
     @classmethod
     def of(cls, seen: LiveResult) -> Contents:
@@ -91,8 +99,9 @@ class Contents:
         some = [column for column in self.columns if column]
         return some if sum(map(len, some)) <= MOST_DERIVED else []
 
+    @cached_property
     def counts(self) -> set[int]:
-        """Return the counts that a sentence may state: rows, and cells of each column."""
+        """The counts of rows, and of distinct cells by column, that a text may state."""
         if self.count is None or self.has_single:
             return set()
         if self.count == 1 and any(self.columns):
@@ -129,6 +138,12 @@ class Contents:
                 self._take(place, each)
             return
         text = cell_text(cell)
+        if len(text) > self.room:
+            text = text[: self.room].rpartition(" ")[0]  # no half of a number or of a name
+            self.room = 0
+        self.room -= len(text)
+        if not text:
+            return
         moments = moments_in(text)
         rest = blanked(text, ((moment.start, moment.end) for moment in moments))
         for moment in moments:
@@ -151,7 +166,7 @@ def as_number(cell: Any) -> Decimal | None:
     if isinstance(cell, str) and not _NUMBER.match(cell):
         return None
     try:
-        number = Decimal(cell) if isinstance(cell, int) else Decimal(str(cell).strip())
+        number = Decimal(cell) if isinstance(cell, int) else Decimal(cell_text(cell).strip())
     except (InvalidOperation, ValueError, TypeError, ArithmeticError):
         return None
     return number if number.is_finite() and abs(number.adjusted()) < 400 else None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sentinel_sql.decision.sentence.contents import Contents, folded
-from sentinel_sql.decision.sentence.numbers import blanked
+from sentinel_sql.decision.sentence.folded_text import FoldedText, own_words
+from sentinel_sql.decision.sentence.numbers import Number, blanked
 from sentinel_sql.decision.sentence.vocabulary import (
     ACRONYMS,
     ALIASES,
@@ -18,6 +21,7 @@ from sentinel_sql.decision.sentence.vocabulary import (
     is_english,
     stem,
 )
+from sentinel_sql.result_line import cell_text
 
 _QUOTED = re.compile(
     r"""(?<!\w)'([^'\n]{1,80})'(?!\w)|"([^"\n]{1,80})"|“([^”\n]{1,80})”|‘([^’\n]{1,80})’|`([^`\n]{1,80})`"""
@@ -91,9 +95,9 @@ class SentenceNames:
             words |= _initials(source)
         for cell in contents.texts:
             words |= {stem(alias) for alias in ALIASES.get(cell, ())}
-        inside = f" {folded(text)} "
+        inside = FoldedText.of(text)
         cells = sorted(contents.texts, key=len, reverse=True)[: 10 * MOST_ROWS]
-        mentioned = frozenset(cell for cell in cells if cell and _mentions(inside, cell))
+        mentioned = frozenset(cell for cell in cells if cell and inside.mentions(cell))
         return cls(
             text=text,
             words=blanked(text, spans),
@@ -121,7 +125,7 @@ class SentenceNames:
                 yield quoted
 
     def _opposite(self) -> Iterator[str]:
-        cell = folded(str(self.contents.single)) if self.contents.has_single else ""
+        cell = folded(cell_text(self.contents.single)) if self.contents.has_single else ""
         other = OPPOSITES.get(cell)
         if other is None:
             return
@@ -144,8 +148,7 @@ class SentenceNames:
                 _START.search(self.words[max(0, match.start() - 20) : match.start()]) is not None
             )
             if opens and word[1:].islower():
-                sentence = self._sentence_at(match.start())
-                named = any(_mentions(f" {folded(sentence)} ", cell) for cell in self.mentioned)
+                named = self._names(self._sentence_at(match.start()))
                 if named or low.endswith("ly") or not self.contents.texts:
                     continue
             yield word
@@ -197,12 +200,17 @@ class SentenceNames:
         Args:
             names_of: a number as the sentence writes it → the names of its rows in the result.
         """
+        yield from self._elsewhere(held_in, self._names)
+
+    def _elsewhere(
+        self, held_in: dict[str, set[str]], names_in: Callable[[str], set[str]]
+    ) -> Iterator[str]:
         for sentence in _SENTENCE.split(self.text):
             if "respectively" in sentence.lower():
                 continue
             pairs: list[tuple[set[str], list[str]]] = []
             for segment in _SEGMENT.split(sentence):
-                names = self._names(segment)
+                names = names_in(segment)
                 inside = [
                     shown
                     for shown in names_of
@@ -215,12 +223,40 @@ class SentenceNames:
                     if not names & names_of[shown]:
                         yield shown
 
+    def in_another_column(self, numbers: Iterable[Number], columns: Sequence[str]) -> Iterator[str]:
+        """Yield numbers that stand beside a column's name, and in the result in another column.
+
+        Args:
+            numbers: of the sentence, which the result holds.
+            columns: the names of the columns.
+        """
+        own = own_words(columns)
+        if not any(own) or len(self.contents.rows) > MOST_ROWS:
+            return
+        held_in: dict[str, set[str]] = {}
+        for number in numbers:
+            for name, column in zip(columns, self.contents.columns, strict=False):
+                if any(
+                    abs(its - value) <= half for its in column for value, half in number.readings
+                ):
+                    held_in.setdefault(number.shown, set()).add(name)
+
+        def named(segment: str) -> set[str]:
+            stems = {stem(word) for word in re.findall(r"[^\W\d_]+", segment)}
+            return {
+                name
+                for name, words in zip(columns, own, strict=True)
+                if any(its.startswith(word) for word in words for its in stems)
+            }
+
+        yield from self._elsewhere(held_in, named)
+
     def _names(self, segment: str) -> set[str]:
-        inside = f" {folded(segment)} "
-        found = {cell for cell in self.mentioned if _mentions(inside, cell)}
-        return {
-            cell for cell in found if not any(cell != other and cell in other for other in found)
-        }
+        inside = FoldedText.of(segment)
+        near = {cell for its in inside.stems for cell in self._by_stem.get(its, ())}
+        found = {cell for cell in near if inside.mentions(cell)}
+        joined = "\n".join(found)
+        return {cell for cell in found if joined.find(cell, joined.find(cell) + 1) < 0}
 
     def _unknown(self, text: str) -> Iterator[str]:
         for word in _WORD.findall(text):
@@ -237,10 +273,26 @@ class SentenceNames:
             return True
         if low in ACRONYMS or part.isdigit():
             return True
-        return len(its) >= 5 and any(
-            len(known) >= 5 and (known.startswith(its) or its.startswith(known))
-            for known in self.known
-        )
+        if len(its) < 5:
+            return False
+        if any(its[:end] in self.known for end in range(5, len(its))):
+            return True
+        place = bisect_left(self._sorted, its)
+        return place < len(self._sorted) and self._sorted[place].startswith(its)
+
+    @cached_property
+    def _by_stem(self) -> dict[str, set[str]]:
+        """The mentioned cells by the stems of their words: one that a text names shares a stem."""
+        found: dict[str, set[str]] = {}
+        for cell in self.mentioned:
+            for word in " ".join((cell, *ALIASES.get(cell, ()))).split():
+                for its in (stem(word), stem(f"{word}s")):
+                    found.setdefault(its, set()).add(cell)
+        return found
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.known)
 
     def _sentence_at(self, place: int) -> str:
         start = 0
@@ -256,22 +308,6 @@ def _threes(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yield each word but the first with the words before and after it ("" after the last)."""
     for place in range(1, len(words)):
         yield words[place - 1], words[place], words[place + 1] if place + 1 < len(words) else ""
-
-
-def _mentions(inside: str, cell: str) -> bool:
-    """Return whether a folded text names a cell: by its words, an alias, or most words."""
-    if any(f" {each} " in inside for each in (cell, *ALIASES.get(cell, ()))):
-        return True
-    words = cell.split()
-    if len(words) > 1 and f" {words[0][0]} {' '.join(words[1:])} " in inside:
-        return True  # E. coli
-    long = [word for word in words if len(word) > 3]
-    if len(cell) > 3 and f" {cell}s " in inside:
-        return True
-    if len(long) < 2:
-        return False
-    stems = {stem(word) for word in inside.split()}
-    return sum(stem(word) in stems for word in long) >= 0.6 * len(long)
 
 
 def _initials(source: str) -> set[str]:

@@ -14,48 +14,9 @@ from sentinel_sql.decision.sentence.number_words import (
     SMALL,
     number_of,
 )
+from sentinel_sql.decision.sentence.units import UNITS
 
 Bound = Literal["exact", "about", "above", "below"]
-
-UNITS: Mapping[str, tuple[str, Decimal]] = {
-    name: (family, Decimal(size))
-    for family, sizes in {
-        "time": {
-            "second seconds sec secs s": "1",
-            "minute minutes min mins": "60",
-            "hour hours hr hrs h": "3600",
-            "day days d": "86400",
-            "week weeks": "604800",
-            "month months": "2629800",
-            "year years yr yrs": "31557600",
-        },
-        "mass": {
-            "mcg µg microgram micrograms": "0.000001",
-            "mg milligram milligrams": "0.001",
-            "g gram grams": "1",
-            "kg kilogram kilograms kilo kilos": "1000",
-            "oz ounce ounces": "28.349523125",
-            "lb lbs pound pounds": "453.59237",
-        },
-        "volume": {
-            "ml milliliter milliliters millilitre millilitres": "0.001",
-            "dl deciliter deciliters": "0.1",
-            "l liter liters litre litres": "1",
-        },
-        "length": {
-            "mm millimeter millimeters": "0.001",
-            "cm centimeter centimeters centimetre centimetres": "0.01",
-            "m meter meters metre metres": "1",
-            "km kilometer kilometers kilometre kilometres": "1000",
-            "inch inches": "0.0254",
-            "ft foot feet": "0.3048",
-            "mile miles": "1609.344",
-        },
-    }.items()
-    for names, size in sizes.items()
-    for name in names.split()
-}
-"""Unit → what it measures, and its size. A month and a year have their mean length."""
 
 _SCALES = {
     **dict.fromkeys(("k", "thousand", "thousands"), 3),
@@ -68,6 +29,11 @@ _PARTS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth"
 _FRACTION = re.compile(
     r"\b(?P<count>a|an|one|two|three|four)[\s-]+(?P<part>third|quarter|fourth|fifth|tenth)s?\b"
     r"(?=\s+(?:of|the)\b|\W*$)|\bhalf\b(?=\s+of\b)",
+    re.IGNORECASE,
+)
+_MIXED = re.compile(
+    rf"\b(?P<whole>{'|'.join(sorted(SMALL, key=len, reverse=True))}|\d{{1,6}})\s+and\s+an?\s+"
+    r"(?P<part>half|quarter)\b",
     re.IGNORECASE,
 )
 _PLAIN_WORDS: Mapping[str, tuple[int, Decimal]] = {
@@ -158,9 +124,9 @@ def numbers_in(text: str) -> list[Number]:
     """Return the numbers in a text, in order."""
     used = bytearray(len(text))
     found: list[Number] = []
-    for number in (*_plain(text), *_fractions(text), *_digits(text), *_words(text)):
-        if not any(used[number.start : number.end]):
-            used[number.start : number.end] = b"\x01" * (number.end - number.start)
+    for number in (*_mixed(text), *_plain(text), *_fractions(text), *_digits(text), *_words(text)):
+        if not any(taken[number.start : number.end]):
+            taken[number.start : number.end] = b"\x01" * (number.end - number.start)
             found.append(number)
     return sorted(found, key=lambda number: number.start)
 
@@ -181,6 +147,27 @@ def _plain(text: str) -> Iterator[Number]:
             end=match.end(),
             shown=match[0],
             readings=((Decimal(middle), half),),
+            word=True,
+        )
+
+
+def _mixed(text: str) -> Iterator[Number]:
+    """Yield "one and a half days"."""
+    for match in _MIXED.finditer(text):
+        whole = number_of([match["whole"].lower()]) if match["whole"].isalpha() else match["whole"]
+        if whole is None:
+            continue
+        unit = _UNIT.match(text, match.end())
+        named = unit[1].lower() if unit and len(unit[1]) > 1 and unit[1].lower() in UNITS else None
+        bound, _ = _bound(text, match.start(), match.end())
+        part = Decimal(1) / (2 if match["part"].lower() == "half" else 4)
+        yield Number(
+            start=match.start(),
+            end=match.end(),
+            shown=match[0],
+            readings=((Decimal(whole) + part, Decimal("0.125")),),
+            bound=bound,
+            unit=named,
             word=True,
         )
 
@@ -240,7 +227,11 @@ def _unit(text: str, match: re.Match[str]) -> tuple[str | None, int]:
         return None, match.end()
     following = _UNIT.match(text, match.end())
     name = following[1].lower() if following else ""
-    if following is None or name not in UNITS or (len(name) == 1 and following[1] != name):
+    if (
+        following is None
+        or name not in UNITS
+        or (len(name) == 1 and following[1] not in (name, "L"))
+    ):
         return None, match.end()
     return name, following.end()
 

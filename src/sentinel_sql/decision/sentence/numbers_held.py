@@ -9,7 +9,8 @@ from decimal import Decimal
 from itertools import combinations
 
 from sentinel_sql.decision.sentence.contents import Contents
-from sentinel_sql.decision.sentence.numbers import UNITS, Number, words_after, words_before
+from sentinel_sql.decision.sentence.numbers import Number, words_after, words_before
+from sentinel_sql.decision.sentence.units import UNITS
 
 _TOTAL = re.compile(r"\b(?:total|altogether|in all|sum|combined|overall|together)\b", re.I)
 _OF_ALL = re.compile(r"\b(?:out\s+)?of(?:\s+(?:the|all|these|those))?\W*$", re.I)
@@ -31,6 +32,8 @@ _JUST = re.compile(r"\b(?:just|only|exactly|is|was)\s+$", re.I)
 _HUNDRED = Decimal(100)
 _SCALES = frozenset({Decimal(5), Decimal(10), Decimal(100)})
 _DAY = 86_400
+_ROUGH_SHARE = Decimal(5)
+"""Hundredths that "about a third" may be off, ours."""
 _MOST_DATES = 20
 """Most dates between which time spans are computed (our choice)."""
 
@@ -51,7 +54,7 @@ def holds_number(number: Number, contents: Contents, *, text: str, asked_units: 
         return ranked or _direct(number, contents)
     if _direct(number, contents) and not _other_unit(number, contents, asked_units):
         return True
-    counts = contents.counts()
+    counts = contents.counts
     if number.unit is None and not number.percent:
         exact = {value for value, _ in number.readings}
         if any(Decimal(count) in exact or _within(number, [Decimal(count)]) for count in counts):
@@ -109,7 +112,12 @@ def _ranges(number: Number) -> Iterator[tuple[Decimal, Decimal]]:
         elif number.bound == "below" and value > 0:
             yield value / 2, value + half
         elif number.bound == "about":
-            rough = max(half, abs(value) / 20, _unit_of_last_digit(value) / 2)
+            # "About 63.5" says more than "about 63", and "about 512" more than "about 500".
+            last = _unit_of_last_digit(value) or 2 * half
+            fives = 5 if value / last % 10 == 5 else 1
+            rough = max(last / 2, min(abs(value) / 20, last * fives))
+            if number.fraction:
+                rough = max(rough, _ROUGH_SHARE)
             yield value - rough, value + rough
         else:
             yield value - half, value + half
@@ -248,7 +256,7 @@ stay visit aged age year years ward room type level
 _REPEATS = frozenset(_REPEAT_WORDS.split())
 _STATE_WORDS = """
 is are was were be been has have had there only just exactly found counted total equals returned
-gives gave shows counts
+gives gave shows counts all these those both
 """
 _STATES = frozenset(_STATE_WORDS.split())
 _CLAIMS = (

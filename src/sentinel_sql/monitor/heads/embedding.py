@@ -45,7 +45,7 @@ class FittedEmbeddingHead:
         center, scale: shape (3 d,): a column x is read as (x − center) / scale.
         weights: shape (3 d,).
         intercept: the log-odds of an average text.
-        told: what `facts` returns.
+        fit_facts: what `facts` returns.
         on_progress: called with the progress of scoring.
     """
 
@@ -54,7 +54,7 @@ class FittedEmbeddingHead:
     scale: Floats
     weights: Floats
     intercept: float
-    told: Mapping[str, Any]
+    fit_facts: Mapping[str, Any]
     on_progress: OnProgress = silent
 
     def score(self, inputs: Sequence[Text]) -> Floats:
@@ -81,7 +81,7 @@ class FittedEmbeddingHead:
 
     def facts(self) -> Mapping[str, Any]:
         """Return the encoder's hash, and how far the scores of a graph differ from torch's."""
-        return self.told
+        return self.fit_facts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,19 +132,19 @@ class EmbeddingHead:
         scale = np.where(spread > 0, spread, 1.0) * np.sqrt(columns.shape[1] / PARTS)
         model = LogisticRegression(class_weight="balanced", max_iter=2000, random_state=seed)
         model.fit((columns - center) / scale, targets)
-        told: dict[str, Any] = {"encoder_sha256": sha256}
+        fit_facts: dict[str, Any] = {"encoder_sha256": sha256}
         fitted = FittedEmbeddingHead(
             encoder=encoder,
             center=center,
             scale=scale,
             weights=model.coef_[0].copy(),
             intercept=float(model.intercept_[0]),
-            told=told,
+            fit_facts=fit_facts,
             on_progress=self.on_progress,
         )
         if self.serve != "torch":
             plain, _ = frozen_encoder(self.encoder, serve="torch", limit=self.scoring_tokens)
-            told["drift"] = drift([replace(fitted, encoder=plain)], [fitted], inputs)
+            fit_facts["drift"] = drift([replace(fitted, encoder=plain)], [fitted], inputs)
         return fitted
 
     def restore(self, arrays: Arrays, files: Mapping[str, Path]) -> FittedEmbeddingHead:
@@ -163,7 +163,7 @@ class EmbeddingHead:
             scale=numbers(arrays, "scale", length=width, low=_TINY),
             weights=numbers(arrays, "weights", length=width),
             intercept=number(arrays, "intercept"),
-            told={},
+            fit_facts={},
         )
 
 

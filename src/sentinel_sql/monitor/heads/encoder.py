@@ -51,13 +51,13 @@ class FittedEncoderHead:
     Attributes:
         encoder: gives the logits.
         column: the index of the logit.
-        told: what `facts` returns.
+        fit_facts: what `facts` returns.
         on_progress: called with the progress of scoring.
     """
 
     encoder: Encoder
     column: int
-    told: Mapping[str, Any]
+    fit_facts: Mapping[str, Any]
     on_progress: OnProgress = silent
 
     def score(self, inputs: Sequence[Text]) -> Floats:
@@ -77,7 +77,7 @@ class FittedEncoderHead:
 
     def facts(self) -> Mapping[str, Any]:
         """Return the facts of training, and how far the scores of a graph differ from torch's."""
-        return self.told
+        return self.fit_facts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,7 +171,7 @@ class EncoderHead:
         """
         encoder = open_encoder(files)
         column = indices(arrays, "column", below=encoder.width, length=1)
-        return FittedEncoderHead(encoder=encoder, column=int(column[0]), told={})
+        return FittedEncoderHead(encoder=encoder, column=int(column[0]), fit_facts={})
 
     def _fit(
         self, texts: Sequence[Text], targets: Floats, groups: Ints, seed: int
@@ -199,9 +199,9 @@ class EncoderHead:
         examples = Examples(
             rows=[cutter.ids(text, limit) for text in texts], targets=targets, groups=groups
         )
-        told = dict(train(source, examples, recipe, folder, self.on_progress))
-        told["encoder_sha256"] = content_hash(source)
-        told["versions"] = {name: version(name) for name in ("torch", "transformers")}
+        fit_facts = dict(train(source, examples, recipe, folder, self.on_progress))
+        fit_facts["encoder_sha256"] = content_hash(source)
+        fit_facts["versions"] = {name: version(name) for name in ("torch", "transformers")}
         limit = min(self.scoring_tokens, most)
         Description(runtime="torch", output="logits", limit=limit).write(folder / "model")
         model = files_in(folder / "model")
@@ -210,7 +210,10 @@ class EncoderHead:
         def heads(encoder: Encoder) -> list[FittedEncoderHead]:
             return [
                 FittedEncoderHead(
-                    encoder=encoder, column=column, told=told, on_progress=self.on_progress
+                    encoder=encoder,
+                    column=column,
+                    fit_facts=fit_facts,
+                    on_progress=self.on_progress,
                 )
                 for column in range(targets.shape[1])
             ]
@@ -219,7 +222,7 @@ class EncoderHead:
             graph = folder / self.serve
             export(folder / "model", graph, runtime=self.serve, output="logits", limit=limit)
             served = Encoder(files_in(graph))
-            told["drift"] = drift(heads(encoder), heads(served), texts)
+            fit_facts["drift"] = drift(heads(encoder), heads(served), texts)
             encoder = served
         if self.work is None:
             encoder.remove_at_end(folder)
@@ -239,13 +242,13 @@ class EncoderHead:
         self, source: Path, texts: Sequence[Text], targets: Floats, groups: Ints, recipe: Recipe
     ) -> str:
         """Return a hash of everything that a fit depends on, to recognise a finished fit."""
-        told = {
+        inputs = {
             "encoder": content_hash(source),
             "tokens": self.training_tokens,
             "recipe": asdict(recipe),
             "versions": [version(name) for name in ("sentinel-sql", "torch", "transformers")],
         }
-        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+        digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
         for text in texts:
             digest.update(text.digest)
         digest.update(np.ascontiguousarray(targets).tobytes())

@@ -1,4 +1,4 @@
-"""A table on disk as a table on a page: intervals beside their estimates, numbers for people."""
+"""Tables of the page: intervals stand beside their estimates, and numbers are rounded."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sentinel_sql.evaluation_store.tables import DictionaryRow, Table
-from sentinel_sql.report.terminal.table import NOT_SAID
+from sentinel_sql.report.terminal.table import UNKNOWN
 
 MOST_ROWS = 80
-"""Rows of one table that a page shows (ours: nobody reads on); the CSV has them all."""
+"""Most rows of a table on a page (ours); the CSV has all rows."""
 
 _NAMES = {
     **{name: name.upper() for name in ("auroc", "auc", "aurc", "ece")},
@@ -21,7 +21,7 @@ _NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One cell: its text, its interval's text, and whether it is a number or names its row."""
+    """One cell: its text, the text of its interval, and whether it is a number or a row heading."""
 
     text: str
     span: str | None
@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """One column: its name, what it means, and whether its cells have intervals beside them."""
+    """One column: its name, its meaning, and whether its cells have intervals."""
 
     name: str
     meaning: str
@@ -40,7 +40,7 @@ class Heading:
 
 @dataclass(frozen=True, kw_only=True)
 class PageTable:
-    """A table as the page shows it; `left_out` rows stand in the CSV alone."""
+    """A table of the page; `left_out` is the number of rows that only the CSV has."""
 
     name: str
     title: str
@@ -60,14 +60,14 @@ def page_table(
     paper: Sequence[bool] = (),
     most: int = MOST_ROWS,
 ) -> PageTable:
-    """Lay a table out.
+    """Return a table for the page.
 
     Args:
-        name: of the table.
-        table: as it was read.
-        file: the CSV, relative to the page.
-        paper: which rows are the paper's; none if empty.
-        most: rows to show.
+        name: the name of the table.
+        table: the table on disk.
+        file: the path of the CSV, relative to the page.
+        paper: for each row whether it is the paper's; none is if empty.
+        most: most rows to show.
     """
     names = {column.column for column in table.columns}
     shown = [
@@ -96,14 +96,14 @@ def page_table(
 
 
 def heading(column: str) -> str:
-    """Return a column's name for people."""
+    """Return a readable name of a column."""
     return " ".join(_NAMES.get(word, word) for word in column.split("_"))
 
 
 def number(value: Any, column: DictionaryRow) -> str:
-    """Write one value for people."""
+    """Return one value as readable text."""
     if value is None:
-        return NOT_SAID
+        return UNKNOWN
     if column.type == "truth":
         return "yes" if value else "no"
     if column.type == "text":

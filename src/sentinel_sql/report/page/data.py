@@ -1,4 +1,4 @@
-"""What the page's script needs, as data: the stakes tables in columns, and the single runs."""
+"""The data for the page's script: the stakes tables in columns, and the single runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sentinel_sql.report.evaluated_agents import ReportedAgent
 from sentinel_sql.report.verdict import STANDINGS, Standing, standings
 
 START: Final = 4.0
-"""The λ at which the page opens: the middle one of record."""
+"""The λ at which the page opens: the middle one of the stakes of record."""
 
 HEADS: Final[Mapping[str, str]] = {
-    "answerability": "What speaks for (+) and against (−) an answerable question",
-    "correctness": "What speaks for (+) and against (−) a right answer",
+    "answerability": "Terms for (+) and against (−) an answerable question",
+    "correctness": "Terms for (+) and against (−) a right answer",
 }
-"""Leads of the contributions, by head."""
+"""Headings of the contributions, by head."""
 
 LIVE: Final = (
     *(
@@ -29,18 +29,20 @@ LIVE: Final = (
     ),
     *("rs_vanilla", "rs_abstain", "bar", "right", "wrong"),
 )
-"""Columns of the stakes table that the slider moves."""
+"""Columns of the stakes table that the page shows at the stakes of the slider."""
 
 COSTS: Final = ("kept", "steps_saved")
-COUNTED: Final = ("accuracy_counted_low", "accuracy_counted_high")
-"""Unknown in evaluations of older versions, as `COSTS` may be."""
+EXACT: Final = ("accuracy_counted_low", "accuracy_counted_high")
+"""`COSTS` and these columns may be missing in evaluations of older versions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """The sample of runs on a page: (index of the agent, view), the most telling first.
+    """The single runs on a page.
 
-    `words` say how they were chosen, or why there are none.
+    Attributes:
+        views: (index of the agent, view) of each run, the most instructive first.
+        words: how they were chosen, or why there are none.
     """
 
     views: Sequence[tuple[int, Mapping[str, Any]]]
@@ -50,11 +52,11 @@ class Runs:
 def report_data(
     agents: Sequence[ReportedAgent], runs: Runs, levels: Sequence[float], columns: Sequence[str]
 ) -> str:
-    """Return the data of a report for its script."""
-    said = []
+    """Return the data of a report for its script, as JSON."""
+    columns_of_agents = []
     for agent in agents:
         rows = rows_at(agent, levels)
-        said.append(
+        columns_of_agents.append(
             {
                 "name": agent.name,
                 "theta": agent.theta,
@@ -66,25 +68,25 @@ def report_data(
                 "standing": standings_at(agent, levels),
             }
         )
-    return packed(
+    return script_json(
         {
             "levels": list(levels),
             "standings": STANDINGS,
             "heads": HEADS,
-            "agents": said,
+            "agents": columns_of_agents,
             "views": [{**view, "agent": index} for index, view in runs.views],
         }
     )
 
 
-def packed(data: Mapping[str, Any]) -> str:
-    """Return JSON that can stand in a script element whatever its texts hold."""
+def script_json(data: Mapping[str, Any]) -> str:
+    """Return JSON that is safe within a script element, with any texts."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def shared_levels(agents: Sequence[ReportedAgent]) -> list[float]:
-    """Return the λ that all agents were evaluated at."""
+    """Return the λ at which all agents were evaluated, ascending."""
     shared = [{row.stakes for row in agent.stakes} for agent in agents]
     return sorted(set.intersection(*shared))
 
@@ -96,14 +98,26 @@ def rows_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Mapping[str, 
 
 
 def standings_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Standing]:
-    """Return what an agent is at these λ, told over its whole table as the verdict is."""
+    """Return an agent's standings at these λ, computed over its whole table."""
     found = standings(agent.stakes)
     by_level = {row.stakes: each for row, each in zip(agent.stakes, found, strict=True)}
     return [by_level[level] for level in levels]
 
 
+def first_level(agents: Sequence[ReportedAgent], levels: Sequence[float], wanted: float) -> int:
+    """Return the index of the λ that a page opens at: the wanted one, or a lower one.
+
+    Where no agent answers anything at the wanted λ it is the highest below at which one does, so
+    that a page shows something. Where none ever does it is the wanted one.
+    """
+    start = nearest_level(levels, wanted)
+    found = [standings_at(agent, levels) for agent in agents]
+    speaking = (at for at in range(start, -1, -1) if any(each[at] != "silent" for each in found))
+    return next(speaking, start) if levels else start
+
+
 def nearest_level(levels: Sequence[float], wanted: float) -> int:
-    """Return the index of the λ that lies nearest, by ratio; 0 where there is none."""
+    """Return the index of the λ with the smallest ratio to `wanted`; 0 without levels."""
     return min(
         range(len(levels)),
         key=lambda at: abs(math.log((levels[at] + 1e-12) / (wanted + 1e-12))),

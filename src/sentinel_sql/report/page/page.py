@@ -1,4 +1,4 @@
-"""The report as one self-contained page: what it says, laid out by the templates beside it."""
+"""The content of the report page, for the templates in this folder."""
 
 from __future__ import annotations
 
@@ -7,58 +7,59 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sentinel_sql.evaluation_store.tables import Table
-from sentinel_sql.report.agent_comparison import FOLDER, with_paper
-from sentinel_sql.report.drawing import Drawn
+from sentinel_sql.report.agent_comparison import FOLDER, append_paper
+from sentinel_sql.report.drawing import Drawing
 from sentinel_sql.report.evaluated_agents import ReportedAgent
 from sentinel_sql.report.page.cells import PageTable, page_table
 from sentinel_sql.report.page.data import (
     COSTS,
-    COUNTED,
+    EXACT,
     LIVE,
     START,
     Runs,
+    first_level,
     nearest_level,
     report_data,
     rows_at,
     shared_levels,
     standings_at,
 )
-from sentinel_sql.report.page.first_screen import first_screen, said
+from sentinel_sql.report.page.first_screen import first_screen, show
 from sentinel_sql.report.page.sections import SECTIONS, Section
 from sentinel_sql.report.page.templating import render
 from sentinel_sql.report.verdict import SHORT, STANDINGS, TONES
 
 TITLE: Final = "Can this agent be believed?"
-SIDE_BY_SIDE: Final = "Agents side by side"
-BESIDE_PAPER: Final = "This agent, and the paper's for orientation"
+SIDE_BY_SIDE: Final = "Comparison of the agents"
+BESIDE_PAPER: Final = "This agent, and the paper's agents for orientation"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
     agent: str
-    figure: Drawn | None
-    unsaid: str | None
+    figure: Drawing | None
+    no_figure: str | None
     tables: Sequence[PageTable]
     absent: str | None
 
 
 def report_page(
     agents: Sequence[ReportedAgent],
-    figures: Mapping[tuple[int, str], Drawn],
+    figures: Mapping[tuple[int, str], Drawing],
     runs: Runs,
     *,
     across: Mapping[str, Table],
-    apart: str | None,
-    across_figures: Sequence[Drawn],
+    incomparable: str | None,
+    across_figures: Sequence[Drawing],
 ) -> str:
     """Return the page.
 
     Args:
         agents: at least one.
         figures: by the agent's index and the figure's name.
-        runs: the sample.
+        runs: the single runs.
         across: tables over all agents.
-        apart: why there are none.
+        incomparable: why there are none, or None.
         across_figures: figures over all agents.
 
     Raises:
@@ -67,9 +68,9 @@ def report_page(
     levels = shared_levels(agents)
     known = bool(levels)
     rows = [rows_at(agent, levels) for agent in agents]
-    start = nearest_level(levels, START)
-    costs, counted = (known and _are_known(names, rows) for names in (COSTS, COUNTED))
-    live = LIVE + (COSTS if costs else ()) + (COUNTED if counted else ())
+    start = first_level(agents, levels, START)
+    costs, exact = (known and _are_known(names, rows) for names in (COSTS, EXACT))
+    live = LIVE + (COSTS if costs else ()) + (EXACT if exact else ())
     data = report_data(agents, runs, levels, live)
     dictionary: dict[str, Any] = {}
     for tables in (*(agent.tables for agent in agents), across):
@@ -88,15 +89,15 @@ def report_page(
         lowest=f"{levels[0]:g}" if known else "",
         highest=f"{levels[-1]:g}" if known else "",
         start=start,
-        said=lambda agent, column, form: said(rows[agent][start][column], form),
+        show=lambda agent, column, form: show(rows[agent][start][column], form),
         ticks=_ticks(levels),
         costs=costs,
-        counted=counted,
+        exact=exact,
         runs_known=bool(runs.views) and known,
         runs_words=runs.words,
         runs_absent=None if runs.views else runs.words,
         across=[_side_by_side(name, table, across.get("paper")) for name, table in across.items()],
-        apart=apart,
+        incomparable=incomparable,
         across_title=SIDE_BY_SIDE if len(agents) > 1 else BESIDE_PAPER,
         across_figures=across_figures,
         sections=[_section(section, agents, figures) for section in (*SECTIONS, *_rest(agents))],
@@ -107,7 +108,7 @@ def report_page(
 
 
 def _are_known(names: Sequence[str], rows: Sequence[Sequence[Mapping[str, Any]]]) -> bool:
-    """Tell whether each of these columns says something of every agent."""
+    """Return whether each of these columns has a value for every agent."""
     return all(any(row[name] is not None for row in each) for each in rows for name in names)
 
 
@@ -126,48 +127,44 @@ def _ticks(levels: Sequence[float]) -> list[dict[str, Any]]:
 
 
 def _side_by_side(name: str, table: Table, paper: Table | None) -> PageTable:
-    merged, theirs = with_paper(name, table, paper)
+    merged, theirs = append_paper(name, table, paper)
     if name == "paper":
         theirs = (True,) * len(merged.rows)
     return page_table(name, merged, f"{FOLDER}/tables/{name}.csv", paper=theirs)
 
 
 def _section(
-    section: Section, agents: Sequence[ReportedAgent], figures: Mapping[tuple[int, str], Drawn]
+    section: Section, agents: Sequence[ReportedAgent], figures: Mapping[tuple[int, str], Drawing]
 ) -> dict[str, Any]:
     parts = []
     for index, agent in enumerate(agents):
         there = [name for name in section.tables if name in agent.tables]
         figure = figures.get((index, section.figure)) if section.figure else None
-        unsaid = section.figure and there and figure is None
+        no_figure = section.figure and there and figure is None
         parts.append(
             _Part(
                 agent=agent.name,
                 figure=figure,
-                unsaid="No figure: there is nothing here that could be drawn." if unsaid else None,
+                no_figure="No figure: there is no data to draw." if no_figure else None,
                 tables=[
                     page_table(name, agent.tables[name], f"{agent.slug}/tables/{name}.csv")
                     for name in there
                 ],
                 absent=None
                 if there
-                else f"Not measured for this agent. To have it: {section.command}",
+                else f"Not measured for this agent. To measure it: {section.command}",
             )
         )
     return {"name": section.name, "title": section.title, "lead": section.lead, "parts": parts}
 
 
 def _rest(agents: Sequence[ReportedAgent]) -> Sequence[Section]:
-    """Return a section of the tables that no other section shows, if there are any."""
+    """Return a section with the tables that no other section shows; none if there are none."""
     claimed = {name for section in SECTIONS for name in section.tables}
     left = dict.fromkeys(name for agent in agents for name in agent.tables if name not in claimed)
     if not left:
         return ()
-    return (
-        Section(
-            name="more", title="More tables", lead="What else was measured.", tables=tuple(left)
-        ),
-    )
+    return (Section(name="more", title="More tables", lead="Further tables.", tables=tuple(left)),)
 
 
 def _footer(agents: Sequence[ReportedAgent]) -> str:

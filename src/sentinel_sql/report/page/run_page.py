@@ -1,4 +1,4 @@
-"""One run as a page of its own, at any stakes."""
+"""The page of one run, at any stakes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sentinel_sql.decision.payoff import chow_bar
 from sentinel_sql.decision.policy import policy
 from sentinel_sql.evaluation.exhibits.stakes_sweep import GRID
 from sentinel_sql.monitor.session import Monitor
-from sentinel_sql.report.page.data import HEADS, nearest_level, packed
+from sentinel_sql.report.page.data import HEADS, nearest_level, script_json
 from sentinel_sql.report.page.templating import render
 from sentinel_sql.report.verdict import STANDINGS
 from sentinel_sql.trajectory.agent_identity import difference
@@ -26,14 +26,14 @@ def run_page(
     """Return the page of one run.
 
     Args:
-        view: of `pipeline.views.view`, by this monitor.
-        monitor: whose thresholds hold.
+        view: the run's view by this monitor, from `pipeline.run_views`.
+        monitor: the monitor, with its thresholds.
         stakes: λ at which the page opens.
-        early_stop: whether it opens with the early stop on.
+        early_stop: whether the page opens with the early stop on.
         agent: fingerprint of the run's agent; the page says where it isn't the monitor's.
 
     Raises:
-        InputError: the stakes make no sense.
+        InputError: the stakes are out of range.
         MissingExtraError: Jinja2 isn't installed.
     """
     chow_bar(stakes)
@@ -45,7 +45,7 @@ def run_page(
         for level in levels
     ]
     foreign = agent is not None and agent != monitor.agent
-    said: dict[str, Any] = {
+    rules_of_agent: dict[str, Any] = {
         "name": monitor.agent,
         "theta": thresholds.gate.theta,
         "served": None if thresholds.served is None else thresholds.served.limit,
@@ -62,12 +62,12 @@ def run_page(
         start=nearest_level(levels, stakes),
         early=early_stop,
         foreign=difference(monitor.agent, agent) if foreign and agent else None,
-        data=packed(
+        data=script_json(
             {
                 "levels": levels,
                 "standings": STANDINGS,
                 "heads": HEADS,
-                "agents": [said],
+                "agents": [rules_of_agent],
                 "views": [{**view, "agent": 0}],
             }
         ),

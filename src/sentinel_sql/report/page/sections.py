@@ -1,4 +1,4 @@
-"""The report's sections: which tables and which figure answer which question."""
+"""The sections of the report, each with its tables and its figure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class Section:
     """One section of the page.
 
     Attributes:
-        name: for links.
-        title: the question that it answers.
-        lead: how to read it, for someone who never read the paper.
-        tables: by name, in order; those that an evaluation doesn't have are passed over.
-        figure: of `figures.FIGURES`, or None.
-        command: makes the tables where an evaluation has none of them yet.
+        name: the name for links.
+        title: the heading.
+        lead: how to read it, for someone who hasn't read the paper.
+        tables: names of tables, in order; an evaluation need not have all of them.
+        figure: a name of `figures.FIGURES`, or None.
+        command: the command that makes the tables.
     """
 
     name: str
@@ -33,9 +33,9 @@ SECTIONS: Final[Sequence[Section]] = (
         name="by-stakes",
         title="What happens as a wrong answer costs more",
         lead=(
-            "A right answer earns 1, a wrong one costs λ, and no answer earns 1 where the question "
-            "has none and 0 where it has. RS(λ) is the mean over all questions. The higher λ, the "
-            "more certain an answer must be before it is shown."
+            "A right answer earns 1, and a wrong one costs λ. No answer earns 1 if the question is "
+            "unanswerable, else 0. RS(λ) is the mean over all questions. With a higher λ, an "
+            "answer must be more certain before it is shown."
         ),
         tables=("stakes",),
         figure="stakes",
@@ -44,41 +44,41 @@ SECTIONS: Final[Sequence[Section]] = (
         name="ladder",
         title="What each check adds",
         lead=(
-            "The same recorded runs under ever more checks. The gate stops runs whose question "
-            "looks unanswerable, the delivery bar keeps answers back that aren't sure enough, the "
-            "early stop ends runs that won't end well."
+            "The same recorded runs with more and more checks. The gate stops runs whose question "
+            "looks unanswerable. The delivery bar withholds answers that aren't sure enough. The "
+            "early stop ends runs that are unlikely to succeed."
         ),
         tables=("ladder", "gain", "operating", "early_stop", "exact_bar", "reweighting", "strict"),
         figure="ladder",
     ),
     Section(
         name="risk",
-        title="How many wrong answers slip through",
+        title="How many wrong answers are shown",
         lead=(
-            "If only the most confident share of the answers is shown, so many of these are wrong. "
-            "The diamonds are where the delivery bar stands at these stakes. A good confidence "
-            "rises late and slowly."
+            "The share of wrong answers when only the most confident answers are shown. The "
+            "diamonds are the points of the delivery bar at these stakes. With a good confidence "
+            "the curve rises late and slowly."
         ),
         tables=("selective", "risk_coverage", "withhold", "withhold_roc", "roc"),
         figure="risk_coverage",
     ),
     Section(
         name="calibration",
-        title="Do the confidences mean what they say",
+        title="Are the confidences calibrated?",
         lead=(
-            "Of the answers that get a confidence of 0.8, 80 % should be right. On the dashed line "
-            "they are; below it the monitor is too sure."
+            "Of the answers with a confidence of 0.8, 80 % should be right, as on the dashed line. "
+            "Below the line the monitor is too sure."
         ),
         tables=("reliability", "confidence_bins"),
         figure="reliability",
     ),
     Section(
         name="heads",
-        title="How early the monitor knows",
+        title="How early the monitor detects failures",
         lead=(
-            "AUROC is the chance that a good run gets a higher score than a bad one: 0.5 is "
-            "guessing, 1 is perfect. Quiet failures are answers that ran, aren't empty and are "
-            "wrong: the plain rule 'executed and not empty' can't see them."
+            "AUROC is the probability that a good run gets a higher score than a bad one: 0.5 is "
+            "chance, 1 is perfect. Quiet failures are wrong answers that executed and aren't "
+            "empty. The plain rule 'executed and not empty' can't detect them."
         ),
         tables=("heads", "by_step", "question_only"),
         figure="by_step",
@@ -86,50 +86,50 @@ SECTIONS: Final[Sequence[Section]] = (
     Section(
         name="economics",
         title="What unanswerable questions cost, and what is saved",
-        lead="Steps, tokens and seconds of the agent, by how its runs end.",
+        lead="Steps, tokens and seconds of the agent, by the outcome of its runs.",
         tables=("step_economics", "resources", "cost"),
         figure="step_economics",
     ),
     Section(
         name="features",
-        title="Which signals carry the confidence",
+        title="Which features improve the confidence",
         lead=(
-            "What each feature adds to the heads: one that adds nothing, on questions that it "
-            "wasn't chosen on, should go."
+            "The AUROC that each feature adds, on questions that weren't used to fit it. A feature "
+            "that adds nothing should be removed."
         ),
         tables=("feature_screen", "survivor_matrix", "family_knockouts"),
         command="sentinel heads screen … --out FOLDER",
     ),
     Section(
         name="leakage",
-        title="Does anything leak",
+        title="Is there leakage?",
         lead=(
-            "Controls that must come out at chance, and simple readers that show how much of the "
-            "score is in the wording alone."
+            "Controls that must be at chance, and simple readers that show how much the wording "
+            "alone reveals."
         ),
         tables=("leakage", "leakage_controls", "leakage_copies"),
         command="sentinel audit leakage … --out FOLDER",
     ),
     Section(
         name="rivals",
-        title="Would something simpler do",
+        title="Is a simpler method as good?",
         lead=(
-            "Other ways to doubt an answer, on the very same answers. What doesn't beat the plain "
-            "rule 'executed and not empty' adds nothing."
+            "Other methods to detect wrong answers, on the same answers. A method that doesn't "
+            "beat the plain rule 'executed and not empty' adds nothing."
         ),
         tables=("rivals", "rival_payoffs", "rivals_covered", "rival_payoffs_covered", "candidates"),
         command="sentinel evaluate … --rivals --out FOLDER",
     ),
     Section(
         name="seeds",
-        title="How much is luck",
-        lead="The same fit with other seeds.",
+        title="How much is chance?",
+        lead="The same monitor, fitted with other seeds.",
         tables=("seeds", "seed_figures"),
         command="sentinel evaluate … --seeds 5 --out FOLDER",
     ),
     Section(
         name="labels",
-        title="Were the answers judged rightly",
+        title="Were the answers judged correctly?",
         lead="Judges compared with each other and with people who didn't see the judges' verdicts.",
         tables=("disagreement", "disagreement_reasons", "judge_audit", "raters"),
         command="sentinel audit disagreement … --out FOLDER, sentinel audit score … --out FOLDER",

@@ -1,4 +1,4 @@
-"""Templates, style sheet and script of the pages, put together into one self-contained file."""
+"""Rendering of a page: template, style sheet and script become one self-contained file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sentinel_sql.installation import missing_extra
 
 
 def render(template: str, **context: Any) -> str:
-    """Return a page. Its policy allows this one script and no request.
+    """Return a page. Its content security policy allows its own script and no request.
 
     Raises:
         MissingExtraError: Jinja2 isn't installed.

@@ -1,1 +1,1 @@
-"""What the terminal shows: tables of 80 columns, and runs as gauges."""
+"""Output for the terminal: tables of 80 columns, and runs as gauges."""

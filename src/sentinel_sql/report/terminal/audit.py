@@ -1,4 +1,4 @@
-"""What an audit found, on the terminal: judges against each other and against raters."""
+"""The tables of an audit: judges compared with each other and with raters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from sentinel_sql.report.terminal.table import (
-    NOT_SAID,
+    UNKNOWN,
     Cell,
     Column,
     Interval,
@@ -21,12 +21,12 @@ from sentinel_sql.report.terminal.table import (
 
 
 def _column(heading: str, cell: Cell, *, words: bool = False) -> Column:
-    # Names of judges and raters are the user's, of any length; headings are longer than figures.
+    # Cells fold, because users may give judges and raters names of any length.
     return Column(heading=heading, cell=cell, words=words, fold=True)
 
 
 def _interval(interval: Interval | None) -> str:
-    return NOT_SAID if interval is None else f"{share_point(interval)}\n{share_span(interval)}"
+    return UNKNOWN if interval is None else f"{share_point(interval)}\n{share_span(interval)}"
 
 
 def _errors(kind: str) -> Cell:
@@ -50,8 +50,7 @@ TABLES: Final[Mapping[str, Layout]] = {
             _column("same", percent("agreement")),
             _column("κ", figure("kappa", ".2f")),
         ),
-        caption="both, none: called correct by both judges, by none; 1st, 2nd: by one of them "
-        "alone.",
+        caption="Answers that both judges, only the 1st, only the 2nd, or none call correct.",
     ),
     "disagreement_reasons": Layout(
         title=None,
@@ -63,7 +62,7 @@ TABLES: Final[Mapping[str, Layout]] = {
                 words=True,
             ),
             _column("answers", value("answers")),
-            _column("such as", value("example"), words=True),
+            _column("example", value("example"), words=True),
         ),
     ),
     "judge_audit": Layout(

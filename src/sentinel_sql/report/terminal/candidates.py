@@ -1,4 +1,4 @@
-"""Candidates for the head on the terminal: figures, and what the rule says of each."""
+"""The tables of candidates for the head: figures, and the rule's verdict on each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sentinel_sql.report.terminal.rivals import seconds
 from sentinel_sql.report.terminal.table import (
-    NOT_SAID,
+    UNKNOWN,
     Json,
     Layout,
     bold_if,
@@ -25,7 +25,7 @@ def candidate_tables(exhibit: Json) -> Iterator[RenderableType]:
     """Yield the figures of an exhibit of candidates, then the verdicts.
 
     Args:
-        exhibit: what `Exhibit.to_json` gave.
+        exhibit: the result of `Exhibit.to_json`.
     """
     yield FIGURES.show(exhibit)
     yield Text()
@@ -35,7 +35,7 @@ def candidate_tables(exhibit: Json) -> Iterator[RenderableType]:
 
 def _seeds(row: Json) -> str:
     low, high = row["lowest"], row["highest"]
-    return NOT_SAID if low is None else f"{low:.3f}–{high:.3f}"
+    return UNKNOWN if low is None else f"{low:.3f}–{high:.3f}"
 
 
 FIGURES = Layout(

@@ -1,4 +1,4 @@
-"""An evaluation on the terminal: each exhibit as a table that fits 80 columns."""
+"""The tables of an evaluation for the terminal, each of at most 80 columns."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from sentinel_sql.report.terminal.table import (
 
 
 def screen(evaluation: Json) -> Iterator[RenderableType]:
-    """Yield what `sentinel evaluate` shows, the ladder first.
+    """Yield the output of `sentinel evaluate`, the ladder first.
 
     Args:
-        evaluation: what `Evaluation.to_json` gave.
+        evaluation: the result of `Evaluation.to_json`.
     """
     yield headline(evaluation)
     for name, exhibit in evaluation["exhibits"].items():
@@ -42,7 +42,7 @@ def screen(evaluation: Json) -> Iterator[RenderableType]:
 
 
 def headline(evaluation: Json) -> RenderableType:
-    """Say in a few lines what was evaluated, on what, and what was left out."""
+    """Return a few lines on the pool, the agent's answers, the gate and what was left out."""
     counts = evaluation["counts"]
     lines = [
         Text.assemble(
@@ -57,8 +57,8 @@ def headline(evaluation: Json) -> RenderableType:
     ]
     gaps = evaluation["gaps"]
     if any(gaps.values()):
-        told = ", ".join(f"{len(ids)} {why}" for why, ids in gaps.items() if ids)
-        lines.append(Text(f"left out: {told}", style="yellow"))
+        reasons = ", ".join(f"{len(ids)} {why}" for why, ids in gaps.items() if ids)
+        lines.append(Text(f"left out: {reasons}", style="yellow"))
     thresholds = evaluation["thresholds"]
     notes = [
         *evaluation.get("notes", ()),
@@ -90,7 +90,7 @@ def _with_best(rows: Sequence[Json]) -> list[Json]:
 
 
 def _by_system(rows: Sequence[Json]) -> list[Json]:
-    """Put gains over both rivals side by side, one row a system and λ."""
+    """Return one row for each system and λ, with the gains over both rivals."""
     found: dict[tuple[float, str], dict[str, Any]] = {}
     for row in rows:
         system = {"stakes": row["stakes"], "system": row["system"]}
@@ -99,7 +99,7 @@ def _by_system(rows: Sequence[Json]) -> list[Json]:
 
 
 def _by_step(rows: Sequence[Json]) -> list[Json]:
-    """Put both heads side by side, one row a step."""
+    """Return one row for each step, with both heads."""
     found: dict[int, dict[str, Any]] = {}
     for row in sorted(rows, key=itemgetter("t")):
         step = found.setdefault(row["t"], {"t": row["t"]})
@@ -130,11 +130,11 @@ TABLES: Mapping[str, Layout] = {
             column("steps−", percent("steps_saved")),
             column("tokens−", percent("tokens_saved")),
         ),
-        caption="RS: +1 right answer or rightly none, 0 missed, −λ wrong.\n"
-        "right: of the answers given; steps−, tokens−: share never spent.",
+        caption="RS: +1 right answer or right refusal, 0 wrong refusal, −λ wrong answer.\n"
+        "right: share of delivered answers; steps−, tokens−: share saved.",
     ),
     "heads": Layout(
-        title="Heads: AUROC, and the rule 'executed and not empty' beside it",
+        title="Heads: AUROC, compared with the rule 'executed and not empty'",
         columns=(
             column("task", value("name")),
             column("n", value("n")),
@@ -174,13 +174,13 @@ TABLES: Mapping[str, Layout] = {
         columns=(
             column("", value("stage")),
             column("n", value("n")),
-            column("says", estimate("confidence", ".3f")),
-            column("is", estimate("accuracy", ".3f")),
+            column("conf.", estimate("confidence", ".3f")),
+            column("right", estimate("accuracy", ".3f")),
             column("ECE", estimate("ece", ".3f")),
             column("95 % interval", ends("ece", ".2f")),
             column("Brier", estimate("brier", ".3f")),
         ),
-        caption="says: mean confidence; is: share correct.",
+        caption="conf.: mean confidence; right: share of right answers.",
     ),
     "by_step": Layout(
         arrange=_by_step,
@@ -200,7 +200,7 @@ TABLES: Mapping[str, Layout] = {
         ),
     ),
     "step_economics": Layout(
-        title="What unanswerable questions cost the agent alone, a run",
+        title="Costs of a run for the agent alone",
         columns=(
             column("group", value("group")),
             column("n", value("n")),

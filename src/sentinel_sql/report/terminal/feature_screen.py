@@ -1,4 +1,4 @@
-"""The feature screen on the terminal: what each feature adds, and each family is missed for."""
+"""The tables of the feature screen: the gain from each feature, the loss without each family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run on the terminal, state by state: what was done, and the confidences as gauges."""
+"""A run on the terminal, state by state: the step, and the confidences as gauges."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ STYLES: Mapping[Kind, str] = {
     "deliver": "bold green",
 }
 _COLUMNS = (("t", 2), ("step", 34), ("answerable", 10), ("correct", 10), ("decision", 17))
-"""Names and widths; with one blank between two they fill 77 of 80 columns."""
+"""Names and widths; with one blank between them they fill 77 of 80 columns."""
 _WIDTHS = tuple(width for _, width in _COLUMNS)
 _CELLS = 10
 _WIDE = 40
 _SQL_KEPT, _RESULT_KEPT = 100, 66
-_TOLD = (
+_FIELDS = (
     *("p_answerable", "p_correct", "delivery", "theta", "early", "bar"),
     *("decision", "reason", "status", "after_stop"),
 )
@@ -35,17 +35,17 @@ _TOLD = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class State:
-    """One state of a run: the newest step, what the monitor says of it, and the thresholds.
+    """One state of a run: the newest step, the monitor's confidences, and the thresholds.
 
     Attributes:
         t: steps taken.
         step: step t; None at t = 0.
-        p_answerable, p_correct: confidences in [0, 1]; None where the monitor can't judge.
-        delivery: calibrated chance that the committed answer is right; None before one.
-        theta, early, bar: thresholds in force; None where there is none.
-        decision, reason: what follows.
+        p_answerable, p_correct: confidences in [0, 1]; None if the monitor can't judge.
+        delivery: calibrated probability that the committed answer is right; None before one.
+        theta, early, bar: thresholds in force; None without one.
+        decision, reason: the decision and its reason.
         status: `judged` or `unavailable`.
-        after_stop: the run was stopped before; only a recorded one goes on.
+        after_stop: the guard stopped the run before this state; only a recorded run continues.
     """
 
     t: int
@@ -63,7 +63,7 @@ class State:
 
     @classmethod
     def of_verdict(cls, verdict: Verdict, step: Step | None) -> State:
-        """Return what a guard said after a step, or of the question alone."""
+        """Return the state of a guard's verdict after a step, or on the question alone."""
         return cls(
             t=verdict.t,
             step=step,
@@ -79,16 +79,16 @@ class State:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON-ready data, with what is shown of its step."""
+        """Return the state as JSON-ready data, with the texts of its step."""
         return {
             "t": self.t,
             **step_json(self.step),
-            **{name: getattr(self, name) for name in _TOLD},
+            **{name: getattr(self, name) for name in _FIELDS},
         }
 
     @property
     def correct(self) -> tuple[float | None, float | None]:
-        """Confidence in the run or in its answer, and the threshold that it is held to."""
+        """The confidence in the run or in its answer, and its threshold."""
         if self.delivery is None:
             return self.p_correct, self.early
         return self.delivery, self.bar
@@ -105,11 +105,11 @@ def step_json(step: Step | None) -> dict[str, Any]:
 
 
 def rules(policy: Policy, *, early_stop: bool) -> str:
-    """Say by which rules a run is guarded, in one line.
+    """Return the rules of a guard in one line.
 
     Args:
-        policy: in force, with Chow's bar.
-        early_stop: it was asked for; without a threshold it then never stops.
+        policy: the policy in force, with Chow's bar.
+        early_stop: whether early stop is on; without a threshold it never stops a run.
     """
     if not policy.served:
         return f"λ = {policy.stakes:g} is above what this monitor can serve: nothing is delivered"
@@ -122,19 +122,19 @@ def rules(policy: Policy, *, early_stop: bool) -> str:
 
 
 def header() -> RenderableType:
-    """Name the columns of `row`."""
+    """Return the headings of the columns of `row`."""
     return _line(*(Text(name, style="dim") for name, _ in _COLUMNS))
 
 
 def row(state: State) -> RenderableType:
-    """Show one state in at most 80 columns."""
+    """Return one state in at most 80 columns."""
     decision = Text(
         f"{state.decision}\n{state.reason}",
         style="dim" if state.after_stop else STYLES[state.decision],
     )
     return _line(
         Text(str(state.t)),
-        _said(state.step, none="the question alone" if state.t == 0 else "no step more"),
+        _step_text(state.step, none="the question alone" if state.t == 0 else "no further step"),
         gauge(state.p_answerable, state.theta),
         gauge(*state.correct),
         decision,
@@ -148,11 +148,11 @@ def bare_header() -> RenderableType:
 
 def bare_row(t: int, step: Step) -> RenderableType:
     """Show step t alone, as wide as the columns of `row` are together."""
-    return _bare_line(Text(str(t)), _said(step, none=""))
+    return _bare_line(Text(str(t)), _step_text(step, none=""))
 
 
 def gauge(value: float | None, threshold: float | None) -> Text:
-    """Draw a value in [0, 1] as a bar with the threshold marked on it, the number below it."""
+    """Return a value in [0, 1] as a bar with a mark at the threshold, and the number below it."""
     if value is None:
         return Text(f"{'·' * _CELLS}\nunknown", style="dim")
     style = "red" if threshold is not None and value < threshold else "green"
@@ -160,7 +160,7 @@ def gauge(value: float | None, threshold: float | None) -> Text:
 
 
 def dials(p_answerable: float, correct: float, state: State) -> RenderableType:
-    """Draw both confidences large, against the thresholds of a state; for a moving display."""
+    """Return both confidences as large bars with the thresholds of a state, for an animation."""
     threshold = state.correct[1]
     name = "s" if state.delivery is None else "τ"
     return Group(
@@ -182,18 +182,18 @@ def _dial(name: str, value: float, symbol: str, threshold: float | None) -> Text
 
 def _bar(value: float, threshold: float | None, cells: int) -> str:
     filled = round(value * cells)
-    drawn = ["█" if cell < filled else "·" for cell in range(cells)]
+    bar = ["█" if cell < filled else "·" for cell in range(cells)]
     if threshold is not None and 0 <= threshold <= 1:
-        drawn[min(cells - 1, int(threshold * cells))] = "│"
-    return "".join(drawn)
+        bar[min(cells - 1, int(threshold * cells))] = "│"
+    return "".join(bar)
 
 
-def _said(step: Step | None, *, none: str) -> Text:
+def _step_text(step: Step | None, *, none: str) -> Text:
     if step is None:
         return Text(none, style="dim")
-    said = step.sql or step.action.replace("_", " ")
+    text = step.sql or step.action.replace("_", " ")
     return Text.assemble(
-        _cut(said, _SQL_KEPT),
+        _cut(text, _SQL_KEPT),
         "\n",
         (_cut(_result(step) or "", _RESULT_KEPT), "dim"),
         overflow="fold",
@@ -215,7 +215,7 @@ def _bare_line(*cells: Text) -> Table:
 
 
 def _line(*cells: Text, widths: Sequence[int] = _WIDTHS) -> Table:
-    """Lay cells out in fixed columns, so that lines printed one by one stand as one table."""
+    """Return cells in fixed columns, so that lines printed one by one look like one table."""
     table = Table.grid(padding=(0, 1))
     for width in widths:
         table.add_column(width=width, no_wrap=False)

@@ -1,4 +1,4 @@
-"""The leakage battery on the terminal."""
+"""The tables of the leakage checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from sentinel_sql.report.terminal.table import (
-    NOT_SAID,
+    UNKNOWN,
     Json,
     Layout,
     column,
@@ -20,7 +20,7 @@ from sentinel_sql.report.terminal.table import (
 
 
 def leakage_tables(exhibits: Mapping[str, Json]) -> Iterator[RenderableType]:
-    """Yield the battery's tables, those of `evaluation.leakage.leakage_exhibits` as JSON."""
+    """Yield the tables of `leakage_exhibits`, given as JSON."""
     for number, (name, layout) in enumerate(TABLES.items()):
         if number:
             yield Text()
@@ -29,7 +29,7 @@ def leakage_tables(exhibits: Mapping[str, Json]) -> Iterator[RenderableType]:
 
 def _holds(row: Json) -> Text:
     if row["holds"] is None:
-        return Text(NOT_SAID)
+        return Text(UNKNOWN)
     return Text("yes", style="green") if row["holds"] else Text("NO", style="bold red")
 
 
@@ -43,7 +43,7 @@ TABLES: Final[Mapping[str, Layout]] = {
             column("AUROC", estimate("auroc", ".3f")),
             column("95 % interval", ends("auroc", ".2f")),
         ),
-        caption="A head is worth what it adds to these.",
+        caption="A head must beat these readers.",
     ),
     "leakage_controls": Layout(
         title=None,
@@ -61,7 +61,7 @@ TABLES: Final[Mapping[str, Layout]] = {
             column("different", value("texts")),
             column("repeated", value("repeated")),
             column("on two sides", value("across")),
-            column("as it must", _holds),
+            column("as required", _holds),
         ),
     ),
 }

@@ -1,4 +1,4 @@
-"""Why a run is judged as it is, for the terminal: its nearest calibration cases and its weights."""
+"""The reasons of a run's scores: its nearest calibration cases and its strongest terms."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sentinel_sql.report.page.data import HEADS
 def reasons(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the reasons of one state of a view.
 
-    `neighbours`; `contributions` by head, empty where a head can't say what weighs how much; and
-    `features` where the delivery estimator weighs them beside the head.
+    They are `neighbours`; `contributions` by head, empty if a head can't give any; and `features`
+    if the delivery estimator reads them.
     """
     return {name: state[name] for name in ("neighbours", "contributions", "features")}
 
@@ -26,8 +26,8 @@ def why_screen(why: Mapping[str, Any]) -> Iterator[RenderableType]:
     for near in why["neighbours"]:
         yield Text(f"  {near['words']}")
     if why["features"]:
-        told = ", ".join(f"{name} {value:.3g}" for name, value in why["features"].items())
-        yield Text(f"  This answer's confidence weighs the head's score beside {told}.")
+        features = ", ".join(f"{name} {value:.3g}" for name, value in why["features"].items())
+        yield Text(f"  The confidence of this answer also depends on {features}.")
     for head, weights in why["contributions"].items():
         yield Text(f"  {HEADS[head]}:")
         for weight in weights:

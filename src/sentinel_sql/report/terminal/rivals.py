@@ -1,4 +1,4 @@
-"""The monitor beside its rivals on the terminal: one table of figures, one of their intervals."""
+"""The tables of the monitor and its rivals: one of figures, one of intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sentinel_sql.report.terminal.table import (
-    NOT_SAID,
+    UNKNOWN,
     Cell,
     Json,
     Layout,
@@ -31,7 +31,7 @@ def rival_tables(exhibits: Json) -> Iterator[RenderableType]:
     """Yield the rivals' tables of an evaluation that has them.
 
     Args:
-        exhibits: by name, as `Exhibit.to_json` gave them.
+        exhibits: by name, the results of `Exhibit.to_json`.
     """
     for suffix, over in (("", "all answers"), ("_covered", "answers that all have a score for")):
         if f"rivals{suffix}" in exhibits:
@@ -49,7 +49,7 @@ def rival_tables(exhibits: Json) -> Iterator[RenderableType]:
 
 
 def figures(rows: Sequence[Json], payoffs: Sequence[Json], *, over: str) -> Table:
-    """Show every figure of every rival, its RS beside it."""
+    """Return the table of the figures and the RS of every rival."""
     stakes = list(dict.fromkeys(row["stakes"] for row in payoffs))[:4]
     earned = {(row["rival"], row["stakes"]): row["rs"] for row in payoffs}
     references = dict.fromkeys(row["rival"] for row in payoffs if row["kind"] == "reference")
@@ -75,7 +75,7 @@ def figures(rows: Sequence[Json], payoffs: Sequence[Json], *, over: str) -> Tabl
 
 
 def _of_rival(cell: Cell) -> Cell:
-    """Leave a cell empty in the row of a reference, which has its RS alone."""
+    """Return a cell that is empty for references, which have an RS only."""
     return lambda row: cell(row) if "kind" in row else ""
 
 
@@ -104,7 +104,7 @@ LEADS = Layout(
 def seconds(seconds: float | None) -> str:
     """Return a time in the unit that shows it best."""
     if seconds is None:
-        return NOT_SAID
+        return UNKNOWN
     if seconds >= 1:
         return f"{seconds:.1f} s"
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-4 else f"{seconds * 1e6:.0f} µs"

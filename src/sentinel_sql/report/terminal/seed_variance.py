@@ -1,4 +1,4 @@
-"""Seed variance on the terminal."""
+"""The table of the seed variance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sentinel_sql.report.terminal.table import Json, Layout, column, figure, val
 
 
 def seed_tables(exhibits: Mapping[str, Json]) -> Iterator[RenderableType]:
-    """Yield the table of the exhibit `seeds` as JSON, where there is one."""
+    """Yield the table of the exhibit `seeds`, given as JSON, if there is one."""
     if "seeds" in exhibits:
         rows = exhibits["seeds"]["rows"]
         yield Text()
@@ -30,5 +30,5 @@ SEEDS = Layout(
         column("of record", figure("of_record", ".3f")),
         *(column(name, figure(name, ".3f")) for name in ("mean", "sd", "lowest", "highest")),
     ),
-    caption="Differences below this spread are luck.",
+    caption="Differences below this spread may be chance.",
 )

@@ -1,6 +1,6 @@
-"""The one printer of tables on a terminal: a layout declares the columns, and shows any rows.
+"""Tables for the terminal: a layout declares the columns and shows the rows of an exhibit.
 
-A table has no lines and fits 80 columns: words to the left, numbers to the right.
+A table has no lines and fits 80 columns. Words are aligned to the left, numbers to the right.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Interval = Mapping[str, Any]
 Cell = Callable[[Json], str | Text]
 """Writes one cell of a row."""
 
-NOT_SAID = "–"
-"""Stands where a number can't be said: one class only, or no case."""
+UNKNOWN = "–"
+"""Stands for an unknown number, for instance an AUROC of one class."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +28,11 @@ class Column:
     """One column of a layout.
 
     Attributes:
-        heading: above it.
-        cell: writes its cells.
+        heading: the text above it.
+        cell: returns the content of a cell.
         words: it holds words; the first column of a layout always does.
-        fold: it goes on in a next line where the terminal is too narrow; others are cut.
-        least: characters that it has at least.
+        fold: long cells are wrapped; those of other columns are cut.
+        least: the least width in characters.
     """
 
     heading: str
@@ -45,21 +45,21 @@ class Column:
 def column(
     heading: str, cell: Cell, *, words: bool = False, fold: bool = False, least: int | None = None
 ) -> Column:
-    """Return a column; shorter to write where a layout has many."""
+    """Return a column; a shorter way to write `Column`."""
     return Column(heading=heading, cell=cell, words=words, fold=fold, least=least)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How the rows of one exhibit are shown.
+    """The layout of an exhibit on the terminal.
 
     Attributes:
-        title: above the table; the exhibit's own if None.
+        title: the text above the table; None for the exhibit's title.
         columns: in order.
-        caption: below the table; None for the exhibit's note.
-        section: what the rows of one section share, as its heading; None for no sections.
-        arrange: makes the table's rows of the exhibit's.
-        gap: characters between columns; 1 where there are many.
+        caption: the text below the table; None for the exhibit's note.
+        section: returns the heading of a row's section; None for no sections.
+        arrange: makes the rows of the table from those of the exhibit.
+        gap: characters between columns.
         first_is_number: the first column holds numbers.
     """
 
@@ -72,7 +72,7 @@ class Layout:
     first_is_number: bool = False
 
     def show(self, exhibit: Json) -> Table:
-        """Return the table of an exhibit (`Exhibit.to_json`), or of anything with its `rows`."""
+        """Return the table of an exhibit (`Exhibit.to_json`), or of any mapping with `rows`."""
         table = Table(
             title=(exhibit["title"] if self.title is None else self.title) or None,
             title_justify="left",
@@ -106,43 +106,43 @@ class Layout:
 
 
 def value(name: str) -> Cell:
-    """Return the writer of a value as it is."""
+    """Return a cell that shows a value as it is."""
     return lambda row: str(row[name])
 
 
 def figure(name: str, form: str) -> Cell:
-    """Return the writer of a number in the format `form`."""
+    """Return a cell that shows a number in the format `form`."""
     return lambda row: number(row[name], form)
 
 
 def percent(name: str) -> Cell:
-    """Return the writer of a share in [0, 1] as per cent."""
+    """Return a cell that shows a share in [0, 1] as per cent."""
     return lambda row: share(row[name])
 
 
 def estimate(name: str, form: str) -> Cell:
-    """Return the writer of an interval's estimate."""
+    """Return a cell that shows the estimate of an interval."""
     return lambda row: point(row[name], form)
 
 
 def ends(name: str, form: str) -> Cell:
-    """Return the writer of an interval's ends."""
+    """Return a cell that shows the ends of an interval."""
     return lambda row: span(row[name], form)
 
 
 def lead_of(name: str) -> Cell:
-    """Return the writer of a lead's ends, green where both are above zero."""
+    """Return a cell that shows the ends of a lead, green if both are above zero."""
     return lambda row: lead(row[name])
 
 
 def bold_if(name: str, cell: Callable[[Json], bool] = lambda _: True) -> Cell:
-    """Return the writer of a name that is bold in some rows."""
+    """Return a cell that shows a name, bold in some rows."""
     return lambda row: Text(row[name], style="bold" if cell(row) else "")
 
 
 def number(value: float | None, form: str) -> str:
     """Return a number in the format `form`."""
-    return NOT_SAID if value is None else format(value, form)
+    return UNKNOWN if value is None else format(value, form)
 
 
 def share(value: float | None) -> str:
@@ -152,13 +152,13 @@ def share(value: float | None) -> str:
 
 def point(interval: Interval | None, form: str) -> str:
     """Return an interval's estimate."""
-    return NOT_SAID if interval is None else format(interval["estimate"], form)
+    return UNKNOWN if interval is None else format(interval["estimate"], form)
 
 
 def span(interval: Interval | None, form: str) -> str:
     """Return an interval's ends."""
     if interval is None:
-        return NOT_SAID
+        return UNKNOWN
     return f"{interval['low']:{form}} … {interval['high']:{form}}"
 
 
@@ -173,11 +173,11 @@ def share_span(interval: Interval | None) -> str:
 
 
 def lead(interval: Interval | None) -> Text:
-    """Return the ends of a lead, green where both are above zero."""
+    """Return the ends of a lead, green if both are above zero."""
     return green_if_ahead(span(interval, "+.2f"), interval)
 
 
 def green_if_ahead(text: str, interval: Interval | None) -> Text:
-    """Return what is written of a lead, green where its interval is above zero."""
+    """Return the text of a lead, green if its interval is above zero."""
     ahead = interval is not None and interval["low"] > 0
     return Text(text, style="green" if ahead else "")

@@ -1,6 +1,6 @@
 "use strict";
-// Moves what depends on the stakes, and draws one run at a time. All text that a run said goes
-// through textContent; nothing is ever parsed as markup.
+// Updates everything that depends on the stakes, and shows one run at a time. All texts of runs are
+// set by textContent, so that they are never parsed as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const slider = document.getElementById("stakes");
 const early = document.getElementById("early");
@@ -8,17 +8,17 @@ const early = document.getElementById("early");
 const KIND = {
   refuse: "refuses before the agent runs",
   exit: "stops the run here",
-  withhold: "keeps the answer back",
+  withhold: "withholds the answer",
   deliver: "delivers the answer",
 };
 const REASON = {
   unanswerable: "the question looks unanswerable",
-  "unlikely-correct": "the run is unlikely to end well",
+  "unlikely-correct": "the run is unlikely to succeed",
   "above-bar": "confidence reaches the bar",
   "below-bar": "confidence is below the bar",
   "agent-abstained": "the agent itself gave no answer",
-  "step-cap": "the agent ran into its step limit",
-  "stakes-too-high": "the monitor's calibration runs carry no delivery at these stakes",
+  "step-cap": "the agent reached its step limit",
+  "stakes-too-high": "the monitor has too few calibration runs for a delivery at these stakes",
 };
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -126,7 +126,7 @@ function gauge(name, value, threshold, symbol) {
   }
   return make("div", { class: below ? "gauge below" : "gauge" },
     make("div", { class: "name" }, make("span", {}, name), make("strong", {}, number(value))),
-    bar, make("div", { class: "told" }, `${below ? "▼ " : ""}${against}`));
+    bar, make("div", { class: "against" }, `${below ? "▼ " : ""}${against}`));
 }
 
 function whyOf(state) {
@@ -143,8 +143,8 @@ function whyOf(state) {
     parts.push(make("p", { class: "lead" }, data.heads[head]), chips);
   }
   if (state.features) {
-    const told = Object.entries(state.features).map(([name, value]) => `${name} ${plain(value)}`);
-    parts.push(make("p", { class: "small" }, `This answer's confidence weighs the head's score beside ten features: ${told.join(", ")}.`));
+    const features = Object.entries(state.features).map(([name, value]) => `${name} ${plain(value)}`);
+    parts.push(make("p", { class: "small" }, `The confidence of this answer also depends on ten features: ${features.join(", ")}.`));
   }
   return make("details", {}, ...parts);
 }
@@ -170,7 +170,7 @@ function stateOf(view, agent, at, state, decision) {
     gauge("answerable", state.p_answerable, agent.theta, "θ"),
     answered
       ? gauge("this answer is right", state.delivery, barOf(agent, at, state), "τ")
-      : gauge("will end right", state.p_correct, early.checked ? agent.early[at] : null, "s"));
+      : gauge("will be right", state.p_correct, early.checked ? agent.early[at] : null, "s"));
   const row = make("div", { class: state.t > decision.t ? "state later" : "state" },
     make("div", { class: "t" }, make("abbr", { title: `state after ${state.t} steps` }, `t=${state.t}`)), shown, gauges);
   if (state.t > decision.t) shown.prepend(make("p", { class: "lead" }, "never run under the guard"));
@@ -187,18 +187,18 @@ function showRun(index) {
   const children = [make("h3", {}, view.question),
     make("p", { class: "small" }, `${agent.name} · run ${view.id} · `,
       view.answerable === null ? "not labelled" : view.answerable ? "answerable" : "unanswerable",
-      view.ending === "answer" ? (view.correct === null ? "" : `, the agent alone answered ${view.correct ? "rightly" : "wrongly"}`)
-        : view.ending === "abstention" ? ", the agent alone abstained" : ", the agent alone ran into its step limit")];
+      view.ending === "answer" ? (view.correct === null ? "" : `, the agent alone answered ${view.correct ? "correctly" : "wrongly"}`)
+        : view.ending === "abstention" ? ", the agent alone abstained" : ", the agent alone reached its step limit")];
   for (const state of view.states) {
     children.push(stateOf(view, agent, at, state, decision));
     if (state.t === decision.t) {
-      const told = decision.value === undefined ? REASON[decision.reason]
+      const reason = decision.value === undefined ? REASON[decision.reason]
         : `${REASON[decision.reason]}: ${number(decision.value)} ${decision.value < decision.against ? "<" : "≥"} ${decision.symbol} ${number(decision.against)}`;
       const saved = view.states.length - 1 - state.t;
       const fault = mistaken(view, decision);
       children.push(make("div", { class: fault ? "stop" : "stop right", "data-kind": decision.kind, "data-reason": decision.reason, "data-t": state.t },
         `${fault ? "✗ " : ""}At λ = ${plain(level())} the guard ${KIND[decision.kind]}`,
-        make("span", { class: "why" }, `${told} – ${verdictOf(view, decision)}${saved ? ` · ${saved} step${saved > 1 ? "s" : ""} saved` : ""}`)));
+        make("span", { class: "why" }, `${reason} – ${verdictOf(view, decision)}${saved ? ` · ${saved} step${saved > 1 ? "s" : ""} saved` : ""}`)));
     }
   }
   place.replaceChildren(...children);
@@ -206,7 +206,7 @@ function showRun(index) {
   place.querySelectorAll("details").forEach((each, number) => { each.open = Boolean(opened[number]); });
 }
 
-// Mistakes first, among them the wrong answers that looked surest; the rest as it was chosen.
+// Mistakes come first, the most confident wrong answers before all others; the rest keeps its order.
 function ranked(entries) {
   const place = ({ fault, decision }) => !fault ? [2, 0] : decision.kind === "deliver" ? [0, -decision.value] : [1, decision.value ?? 2];
   return entries.map((entry) => [place(entry), entry])
