@@ -113,11 +113,11 @@ def _of_mapping(source: Mapping[Any, Any]) -> Rows:
         if fits or len(source) == 1 or (names is not None and len(source) <= 3):
             return Rows(cells=cells, names=named, value=source)
     if all(map(_is_record, source.items())):  # pandas: {0: {"drug": "heparin", "n": 3}}
-        return _of_list(held, value=source)
+        return _of_list(values, value=source)
     columns = [column for column in listed if column is not None]
     if values and len(columns) == len(values) and len({len(column) for column in columns}) == 1:
         return Rows(cells=list(zip(*columns, strict=True)), names=list(source), value=source)
-    return Rows(cells=[tuple(_without_nan(held))], names=list(source), value=source)
+    return Rows(cells=[tuple(_without_nan(values))], names=list(source), value=source)
 
 
 def _is_record(item: tuple[Any, Any]) -> bool:
@@ -156,10 +156,10 @@ def _of_frame(source: Any) -> Rows:
 
 
 def _of_array(source: Any) -> Rows:
-    held = source.tolist() if hasattr(source, "tolist") else source.to_list()
-    if not isinstance(held, list):
-        return Rows(cells=[tuple(_without_nan([held]))], value=source)
-    return Rows(cells=[_cells(row) for row in held], value=source)
+    values = source.tolist() if hasattr(source, "tolist") else source.to_list()
+    if not isinstance(values, list):
+        return Rows(cells=[tuple(_without_nan([values]))], value=source)
+    return Rows(cells=[_cells(row) for row in values], value=source)
 
 
 def _of_cursor(source: Any) -> Rows | None:
@@ -265,7 +265,7 @@ def _is_nan(cell: Any) -> bool:
     if isinstance(cell, str | int | list | tuple | dict):
         return False
     try:
-        return bool(cell != cell)  # only what is no value differs from itself
+        return bool(cell != cell)  # only NaN and NaT differ from themselves
     except Exception:  # a cell of a user's class, or pandas' NA
         return type(cell).__name__ == "NAType"
 

@@ -17,8 +17,8 @@ from itertools import pairwise
 
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.sentence.contents import Contents, as_number, folded, units_in
-from sentinel_sql.decision.sentence.dates import Moment, moments_in, states
-from sentinel_sql.decision.sentence.names import MOST_ROWS, Named
+from sentinel_sql.decision.sentence.dates import Moment, agrees, moments_in
+from sentinel_sql.decision.sentence.names import MOST_ROWS, SentenceNames
 from sentinel_sql.decision.sentence.numbers import Number, blanked, numbers_in
 from sentinel_sql.decision.sentence.numbers_held import (
     combined_units_held,
@@ -48,7 +48,7 @@ _NONE = re.compile(
 )
 _RATIO = re.compile(r"\s*(?:in(?:\s+every)?|out\s+of(?:\s+every)?|/|:|to)\s*", re.IGNORECASE)
 _SHARE = Decimal("0.01")
-"""How exact "1 in 4" is, ours."""
+"""Tolerance of a ratio such as "1 in 4" (our choice)."""
 _SEVERAL = re.compile(
     r"\b(?:some|several|many|numerous|multiple|various|plenty\s+of|lots\s+of|a\s+(?:few|number|handful)"
     r"(?:\s+of)?)\s+(?:\w+\s+)?\w+s\b",
@@ -95,7 +95,7 @@ class Claims:
         missing = [
             its.shown
             for its in moments
-            if not (_holds_moment(its, contents, asked) or _holds_pair(its, contents))
+            if not (_agrees_with_moment(its, contents, asked) or _holds_pair(its, contents))
         ]
         rest = blanked(text, ((its.start, its.end) for its in moments))
         numbers = numbers_in(_without_names(rest, contents))
@@ -115,7 +115,7 @@ class Claims:
         missing += named.in_another_row(_names_beside(held, contents))
         missing += named.in_another_column(held, columns)
         missing += named.missing()
-        missing += _denied(text, contents, says_more=bool(held or named.mentioned))
+        missing += _contradictions(text, contents, says_more=bool(held or named.mentioned))
         if len(self.text) > _LONGEST:
             missing.append(f"what stands behind its first {_LONGEST:,} characters")
         return tuple(dict.fromkeys(missing))
@@ -257,9 +257,9 @@ def _without_agreeing_pairs(
     for one, two in pairwise(numbers):
         if one.unit and two.unit and UNITS[one.unit][0] == UNITS[two.unit][0]:
             sizes = UNITS[one.unit][1], UNITS[two.unit][1]
-            composed = sizes[0] > sizes[1] and check.composed([one, two])
+            combined = sizes[0] > sizes[1] and check.combined([one, two])
             stated = not {one.shown, two.shown} <= set(missing)
-            if composed or (stated and check.same(one, two)):
+            if combined or (stated and check.same(one, two)):
                 fine |= {one.shown, two.shown}
         elif check.between(one, two) or check.ratio(one, two):
             fine |= {one.shown, two.shown}

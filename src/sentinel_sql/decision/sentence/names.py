@@ -200,10 +200,10 @@ class SentenceNames:
         Args:
             names_of: a number as the sentence writes it → the names of its rows in the result.
         """
-        yield from self._elsewhere(held_in, self._names)
+        yield from self._elsewhere(names_of, self._names)
 
     def _elsewhere(
-        self, held_in: dict[str, set[str]], names_in: Callable[[str], set[str]]
+        self, names_of: dict[str, set[str]], names_in: Callable[[str], set[str]]
     ) -> Iterator[str]:
         for sentence in _SENTENCE.split(self.text):
             if "respectively" in sentence.lower():
@@ -233,13 +233,13 @@ class SentenceNames:
         own = own_words(columns)
         if not any(own) or len(self.contents.rows) > MOST_ROWS:
             return
-        held_in: dict[str, set[str]] = {}
+        names_of: dict[str, set[str]] = {}
         for number in numbers:
             for name, column in zip(columns, self.contents.columns, strict=False):
                 if any(
                     abs(its - value) <= half for its in column for value, half in number.readings
                 ):
-                    held_in.setdefault(number.shown, set()).add(name)
+                    names_of.setdefault(number.shown, set()).add(name)
 
         def named(segment: str) -> set[str]:
             stems = {stem(word) for word in re.findall(r"[^\W\d_]+", segment)}
@@ -249,7 +249,7 @@ class SentenceNames:
                 if any(its.startswith(word) for word in words for its in stems)
             }
 
-        yield from self._elsewhere(held_in, named)
+        yield from self._elsewhere(names_of, named)
 
     def _names(self, segment: str) -> set[str]:
         inside = FoldedText.of(segment)

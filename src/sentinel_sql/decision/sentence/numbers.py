@@ -125,8 +125,8 @@ def numbers_in(text: str) -> list[Number]:
     used = bytearray(len(text))
     found: list[Number] = []
     for number in (*_mixed(text), *_plain(text), *_fractions(text), *_digits(text), *_words(text)):
-        if not any(taken[number.start : number.end]):
-            taken[number.start : number.end] = b"\x01" * (number.end - number.start)
+        if not any(used[number.start : number.end]):
+            used[number.start : number.end] = b"\x01" * (number.end - number.start)
             found.append(number)
     return sorted(found, key=lambda number: number.start)
 
