@@ -1,4 +1,4 @@
-"""Every error that Sentinel raises, and what each exit code of the command means.
+"""Every error of Sentinel, and the exit codes of the command.
 
     SentinelError                     exit 1  something else went wrong
     ├── InputError                    exit 2  a file, an option or a record can't be used as given
@@ -10,11 +10,12 @@
     │   └── MissingExtraError                 a part that an optional dependency brings
     ├── DatabaseError                 exit 3  a database can't be opened or read
     ├── EndpointError                 exit 4  a model endpoint is down, refuses or answers nonsense
-    ├── CannotFitError                exit 5  too little or one-sided data to fit a monitor honestly
-    └── LeakageError                  exit 6  something is given away that no figure may rest on
+    ├── CannotFitError                exit 5  too little or one-sided data to fit a monitor
+    └── LeakageError                  exit 6  a leakage control fails, or a run is on two sides of
+    a split
 
-A message is one line: what is wrong, with which thing, and what to do. It never quotes a row
-of data. Exit code 0 is success and 130 an interruption by the user; nothing collected is lost.
+A message is one line: what is wrong, with which thing, and what to do. It never quotes a row of
+data. Exit code 0 is success, and 130 an interruption by the user; collected runs are kept.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import ClassVar
 
 
 class SentinelError(Exception):
-    """Root of the tree; catch it to catch everything that Sentinel raises on purpose."""
+    """Base class of all errors that Sentinel raises on purpose."""
 
     exit_code: ClassVar[int] = 1
 
@@ -39,7 +40,7 @@ class QuestionsError(InputError):
 
 
 class PoolsError(InputError):
-    """A pool manifest is damaged, or a store holds questions that it doesn't know."""
+    """A pool manifest is damaged, or doesn't know the questions of a store."""
 
 
 class StoreError(InputError):
@@ -55,7 +56,7 @@ class BundleError(InputError):
 
 
 class MissingExtraError(InputError):
-    """Something was asked for that an optional dependency brings, and it isn't installed."""
+    """A feature needs an optional dependency that isn't installed."""
 
 
 class DatabaseError(SentinelError):
@@ -67,8 +68,8 @@ class DatabaseError(SentinelError):
 class EndpointError(SentinelError):
     """A model endpoint is down, refuses, or answers nonsense.
 
-    `for_every_call` is True where no other call could fare better: no connection, a wrong key,
-    an unknown model.
+    `for_every_call` is True if every other call would fail too: no connection, a wrong key, an
+    unknown model.
     """
 
     exit_code = 4
@@ -79,12 +80,12 @@ class EndpointError(SentinelError):
 
 
 class CannotFitError(SentinelError):
-    """The data are too few or one-sided for an honest monitor."""
+    """The data are too few or one-sided to fit a monitor."""
 
     exit_code = 5
 
 
 class LeakageError(SentinelError):
-    """A leakage control doesn't hold: labels are seen through, or a run stands on two sides."""
+    """A control on shuffled labels beats chance, or a run is on two sides of a split."""
 
     exit_code = 6

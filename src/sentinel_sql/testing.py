@@ -1,7 +1,7 @@
-"""Public fakes for tests, of Sentinel and of what is built on it: models, endpoint, database.
+"""Public fakes for tests of Sentinel and of programs that use it: models, endpoint, database.
 
-`ScriptedModel` stands for a model in this process, `ScriptedEndpoint` for one behind HTTP,
-`tiny_database` for a hospital; `make_step` and `make_trajectory` build records.
+`ScriptedModel` replaces a model, `ScriptedEndpoint` a model behind HTTP, and `tiny_database` a
+hospital. `make_step` and `make_trajectory` build records.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ CLOCK = "2100-12-31 23:59:00"
 
 
 def scripted_reply(script: Script, messages: Sequence[Message]) -> str:
-    """Return what the script says at this point of a chat.
+    """Return the script's reply to a chat.
 
-    Turn k after the question gets reply k, whoever else asks in between, so that a script is
-    safe to share between runs and threads.
+    Turn k after the question gets reply k, so that runs and threads may share a script.
     """
     if callable(script):
         return script(messages)
@@ -56,7 +55,7 @@ def scripted_reply(script: Script, messages: Sequence[Message]) -> str:
 
 @dataclass(frozen=True)
 class ScriptedModel:
-    """A `ChatModel` that says what it is told to.
+    """A `ChatModel` with scripted replies.
 
     Example:
         >>> model = ScriptedModel(["SQL: SELECT 1", "FINAL_SQL: SELECT 2"])
@@ -65,8 +64,8 @@ class ScriptedModel:
 
     Attributes:
         script: replies turn by turn, or a function of the chat so far; it may raise.
-        latency: seconds that each reply takes.
-        logprobs: whether replies carry telemetry (the same for every token).
+        latency: seconds for each reply.
+        logprobs: whether replies have telemetry (the same for every token).
     """
 
     script: Script
@@ -103,9 +102,9 @@ class ScriptedEndpoint:
     Args:
         script: replies turn by turn, or a function of the chat so far.
         latency: seconds until each answer.
-        fault: called with the number of the request (from 0) and its body; what it returns is
-            answered instead, unless None.
-        logprobs: whether log-probabilities are granted.
+        fault: called with (number of the request from 0, its body); its result, unless None, is the
+            answer instead.
+        logprobs: whether the endpoint grants log-probabilities.
         headers: further response headers, such as Retry-After.
     """
 
@@ -144,7 +143,7 @@ class ScriptedEndpoint:
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """The newest thousand bodies received, in order."""
+        """The newest thousand request bodies, in order."""
         return list(self._requests)
 
     async def _listen(self) -> None:
@@ -255,7 +254,7 @@ def make_step(
     observation: Observation | None = None,
     telemetry: Telemetry | None = None,
 ) -> Step:
-    """Return a step; what isn't said is made up to fit its action."""
+    """Return a step; missing parts are filled in to fit its action."""
     if action in ("final_null", "invalid"):
         sql = None
     if observation is None:
@@ -285,12 +284,12 @@ def make_trajectory(
     steps: Sequence[Step] | None = None,
     agent: AgentInfo | None = None,
 ) -> Trajectory:
-    """Return a run of these steps, by default one step that answers; its outcome follows them."""
+    """Return a run of these steps, by default of one step that answers."""
     agent = agent or AgentInfo(name="react", model="scripted", max_steps=8, temperature=0.0)
-    taken = (make_step(action="final_sql"),) if steps is None else tuple(steps)
+    all_steps = (make_step(action="final_sql"),) if steps is None else tuple(steps)
     return Trajectory(
         question=AskedQuestion(id=question_id, text=text, database="tiny", clock=CLOCK),
         agent=agent,
-        steps=taken,
-        outcome=outcome_of(taken, commit_on_error=agent.commit_on_error),
+        steps=all_steps,
+        outcome=outcome_of(all_steps, commit_on_error=agent.commit_on_error),
     )

@@ -92,7 +92,7 @@ tags = st.sampled_from(
 
 
 @given(thoughts, tags, queries(), after)
-def test_a_well_formed_reply_comes_back_whatever_follows_it(
+def test_well_formed_reply_is_read_with_any_text_after_it(
     thought: str, tag: tuple[str, str], query: str, tail: str
 ) -> None:
     action = parse_reply(f"THOUGHT: {thought}\n{tag[1]} {query}{tail}")
@@ -150,7 +150,7 @@ def test_a_template_token_before_tag_or_query_changes_nothing(token: str, query:
 @pytest.mark.parametrize(
     "token", ["<im_end>", "<turn|>", "<_end>", "<reserved_106>", "<SPECIAL_12>", "<a:b><pad>"]
 )
-def test_a_token_that_nobody_knows_ends_a_query_at_the_end_of_a_reply(token: str) -> None:
+def test_unknown_token_at_the_end_of_a_reply_ends_the_query(token: str) -> None:
     assert parse_reply(f"FINAL_SQL: SELECT a FROM t WHERE b > 1{token}\n").sql == (
         "SELECT a FROM t WHERE b > 1"
     )

@@ -209,7 +209,7 @@ def test_a_text_completion_is_read() -> None:
 
 
 @pytest.mark.parametrize("logprob", [0.13, 13, float("nan"), float("inf"), "x", None])
-def test_impossible_log_probabilities_are_not_taken_and_said(logprob: Any) -> None:
+def test_impossible_log_probabilities_are_ignored_and_noted(logprob: Any) -> None:
     reply = read({"content": "x"}, logprobs={"content": [{"logprob": -1.0}, {"logprob": logprob}]})
     assert (reply.logprobs, reply.telemetry_unread) == (None, True)
 

@@ -134,7 +134,7 @@ def test_an_answer_that_is_cut_off_is_a_fault_and_no_answer(answer: bytes) -> No
     assert answered.fault not in (None, LATE)
 
 
-def test_a_proxy_of_the_environment_is_told_the_whole_address(
+def test_proxy_of_the_environment_gets_the_whole_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with serving(OK) as server:
@@ -334,7 +334,7 @@ def test_a_proxy_that_is_no_address_is_refused_without_its_password(
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_certificate_that_nobody_vouches_for_is_not_accepted(certificate: Path) -> None:
+def test_untrusted_certificate_is_refused(certificate: Path) -> None:
     with (
         secured(certificate, OK) as port,
         connections(f"https://127.0.0.1:{port}/v1") as to,

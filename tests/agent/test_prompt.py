@@ -58,7 +58,7 @@ def test_notes_and_examples_of_the_user_stand_in_the_prompt_and_change_its_hash(
     assert len({plain.sha256, noted.sha256, own.sha256}) == 3
 
 
-def test_the_schema_is_told_tersely(mimic_iv: Path) -> None:
+def test_schema_is_described_in_short_lines(mimic_iv: Path) -> None:
     with SqliteDatabase.open(mimic_iv, clock=CLOCK) as database:
         told = describe(database.schema)
     assert len(told.splitlines()) == 17 + 1 + len(database.schema.foreign_keys)

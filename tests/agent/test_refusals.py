@@ -11,7 +11,7 @@ from sentinel_sql.agent.refusals import refusal
 from sentinel_sql.errors import EndpointError
 
 
-def said(status: int, error: Any = None, tries: int = 1) -> EndpointError:
+def reply_of(status: int, error: Any = None, tries: int = 1) -> EndpointError:
     body = json.dumps({"error": error}).encode() if error else b""
     return refusal("http://x/v1", Answer(status=status, body=body, tries=tries), timeout=5)
 
@@ -44,7 +44,7 @@ def said(status: int, error: Any = None, tries: int = 1) -> EndpointError:
 def test_each_status_is_explained_by_what_it_means(
     status: int, told: str, for_every_call: bool
 ) -> None:
-    error = said(status)
+    error = reply_of(status)
     assert told in str(error)
     assert f"status {status}" in str(error)
     assert "context" not in str(error)
@@ -61,7 +61,7 @@ def test_each_status_is_explained_by_what_it_means(
     ],
 )
 def test_the_context_is_blamed_where_the_endpoint_says_so(status: int, error: Any) -> None:
-    assert "too long for the model's context" in str(said(status, error))
+    assert "too long for the model's context" in str(reply_of(status, error))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_context_is_blamed_where_the_endpoint_says_so(status: int, error: An
     ],
 )
 def test_an_account_without_credit_is_named_and_ends_the_run(status: int, error: Any) -> None:
-    told = said(status, error)
+    told = reply_of(status, error)
     assert "no credit left" in str(told)
     assert "workers" not in str(told)
     assert told.for_every_call
@@ -88,19 +88,19 @@ def test_a_limit_by_the_minute_is_not_taken_for_billing() -> None:
         "status": "RESOURCE_EXHAUSTED",
         "message": "You exceeded your current quota, please check your plan and billing details",
     }
-    assert "too many requests" in str(said(429, error))
+    assert "too many requests" in str(reply_of(429, error))
 
 
-def test_tries_are_told_only_where_there_were_several() -> None:
-    assert "tries" not in str(said(429))
-    assert "5 tries" in str(said(429, tries=5))
+def test_number_of_tries_is_shown_only_if_above_one() -> None:
+    assert "tries" not in str(reply_of(429))
+    assert "5 tries" in str(reply_of(429, tries=5))
 
 
 def test_an_endpoints_words_are_never_repeated() -> None:
     error = {"message": "heparin sk-secret", "code": "bad heparin", "type": "<b>", "param": "pat"}
     for status in (400, 401, 404, 429, 500):
-        assert "heparin" not in str(said(status, error))
-        assert "secret" not in str(said(status, error))
+        assert "heparin" not in str(reply_of(status, error))
+        assert "secret" not in str(reply_of(status, error))
 
 
 SECRETS = ["http://me:s3cret@h:9/v1", "http://h:9/v1?key=s3cret", "http://h:9/v1#s3cret",

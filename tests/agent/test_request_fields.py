@@ -36,8 +36,8 @@ class Picky:
         self.requests.append(body)
         for field in self.refused:
             if field in body:
-                said = self.says.format(field=field) if isinstance(self.says, str) else None
-                error = {"error": {"message": said or "bad request"}}
+                reply_of = self.says.format(field=field) if isinstance(self.says, str) else None
+                error = {"error": {"message": reply_of or "bad request"}}
                 return Answer(status=400, body=json.dumps(error).encode())
         return Answer(status=200, body=b"{}")
 

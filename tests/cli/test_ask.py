@@ -10,7 +10,7 @@ import pytest
 from command_project import Project, Sentinel, scripted_agent
 from hospital_runs import script_over
 from sentinel_sql.hospital.folder import HospitalFolder
-from sentinel_sql.pipeline.demo import existing
+from sentinel_sql.pipeline.demo import find_demo
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
@@ -39,7 +39,7 @@ def endpoint(questions: list[Question]) -> Iterator[ScriptedEndpoint]:
 def test_a_live_question_ends_as_its_recorded_run(
     demo_folder: Path, endpoint: ScriptedEndpoint, sentinel: Sentinel
 ) -> None:
-    made = existing(demo_folder)
+    made = find_demo(demo_folder)
     assert made is not None
     ended = set()
     for run in list(read_trajectories(made.runs))[:15]:
@@ -111,10 +111,10 @@ def test_a_users_own_database_takes_the_users_own_bundle(
         call = sentinel(*ask, "--monitor", fitted.monitor)
         bare = sentinel(*ask)
         later = sentinel(*ask[:-1], "--monitor", fitted.monitor, "--clock", "2101-01-01 00:00:00")
-    assert (later.code, "leave --clock out" in later.out) == (0, True)
+    assert (later.code, "leave out --clock" in later.out) == (0, True)
     assert CLOCK in later.out
     assert "2101-01-01 00:00:00" in later.out
-    assert f"now is {CLOCK} for this database" in call.err
+    assert f"the database's time is {CLOCK}" in call.err
     assert call.code == 0, call.err
     assert call.document["answer"]["status"] == "judged"
     if call.document["answer"]["delivered"]:
@@ -154,7 +154,7 @@ def test_the_endpoint_can_stand_in_the_environment(
 def test_a_recorded_run_that_the_monitor_was_fitted_on_says_so(
     demo_folder: Path, sentinel: Sentinel
 ) -> None:
-    made = existing(demo_folder)
+    made = find_demo(demo_folder)
     assert made is not None
     pools = Pools.read(made.pools)
     known = next(

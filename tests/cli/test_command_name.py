@@ -1,4 +1,4 @@
-"""Who is told a command can call it: a bare name where that works, else a path that does."""
+"""The hint is a command that works: the bare name, or else the path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_project import Sentinel
-from sentinel_sql.cli.command_name import NAME, called
+from sentinel_sql.cli.command_name import NAME, path_to_call
 
 
 @pytest.fixture
@@ -23,15 +23,15 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def test_nothing_is_told_where_the_name_alone_calls_this_command(
+def test_no_hint_if_the_name_alone_calls_this_command(
     scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(scripts))
-    assert called() is None
+    assert path_to_call() is None
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / NAME).symlink_to(scripts / NAME)
     monkeypatch.setenv("PATH", str(tmp_path / "links"))
-    assert called() is None
+    assert path_to_call() is None
 
 
 def test_off_the_path_it_is_named_from_the_working_folder_or_whole(
@@ -39,10 +39,10 @@ def test_off_the_path_it_is_named_from_the_working_folder_or_whole(
 ) -> None:
     monkeypatch.setenv("PATH", os.devnull)
     monkeypatch.chdir(tmp_path)
-    assert called() == f"env/bin/{NAME}"
+    assert path_to_call() == f"env/bin/{NAME}"
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert called() == str(scripts / NAME)
+    assert path_to_call() == str(scripts / NAME)
 
 
 def test_another_command_of_this_name_on_the_path_is_not_ours(
@@ -51,7 +51,7 @@ def test_another_command_of_this_name_on_the_path_is_not_ours(
     (tmp_path / "theirs").mkdir()
     shutil.copy(scripts / NAME, tmp_path / "theirs" / NAME)
     monkeypatch.setenv("PATH", str(tmp_path / "theirs"))
-    assert called() == str(scripts / NAME)
+    assert path_to_call() == str(scripts / NAME)
 
 
 @pytest.mark.parametrize("on_path", [True, False])

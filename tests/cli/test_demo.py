@@ -14,7 +14,7 @@ from hospital_runs import FEW, ended_live_and_replayed
 from sentinel_sql.decision.agent_loop import guarded
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.labels.file import read_labels
-from sentinel_sql.pipeline.demo import endings, existing
+from sentinel_sql.pipeline.demo import endings, find_demo
 from sentinel_sql.pipeline.scoring import prefix_scores
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.store import read_trajectories
@@ -73,7 +73,7 @@ def test_endings_and_runs_without_an_answer_add_up_to_the_ladders_counts(documen
 
 
 def test_the_runs_shown_are_chosen_as_the_rule_says(demo_folder: Path) -> None:
-    made = existing(demo_folder)
+    made = find_demo(demo_folder)
     assert made is not None
     labels, pools = read_labels(made.labels)[1], Pools.read(made.pools)
     runs = [r for r in read_trajectories(made.runs) if pools.pool_of(r.question.id) == "heldout"]
@@ -99,7 +99,7 @@ def test_the_runs_shown_are_chosen_as_the_rule_says(demo_folder: Path) -> None:
 def test_a_live_guard_ends_every_recorded_run_as_the_evaluation_counts_it(
     demo_folder: Path, early_stop: bool
 ) -> None:
-    made = existing(demo_folder)
+    made = find_demo(demo_folder)
     assert made is not None
     live, replayed = ended_live_and_replayed(made, stakes=4.0, early_stop=early_stop)
     assert live == replayed
@@ -145,7 +145,7 @@ def test_too_few_runs_to_fit_are_named_and_the_hospital_stays(
     assert f"only {FEW} runs" in last
     assert "few.jsonl" in last
     assert (tmp_path / "demo" / "hospital.sqlite").is_file()
-    assert existing(tmp_path / "demo") is None
+    assert find_demo(tmp_path / "demo") is None
 
 
 def test_runs_of_other_questions_are_refused(

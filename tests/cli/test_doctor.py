@@ -23,7 +23,7 @@ def test_every_library_and_extra_of_the_project_is_looked_at() -> None:
     assert set(EXTRAS) == set(PROJECT["optional-dependencies"])
 
 
-def test_an_extra_that_nobody_installed_is_absent_and_no_fault(
+def test_missing_extra_is_absent_and_no_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     real = importlib.metadata.version

@@ -70,7 +70,7 @@ def test_nothing_recorded_because_every_call_failed_is_exit_code_4(
     else:
         assert call.code == 4
         told = call.err.strip().splitlines()[-1]
-        assert f"all {failed} that were tried failed" in told
+        assert f"all {failed} calls failed" in told
         assert "status 500" in told
-        assert "the same command goes on from there" in told
+        assert "give the same command again to resume" in told
         assert "judged-correct" not in call.document.get("reasons", {})

@@ -105,4 +105,4 @@ def test_labels_and_verdicts_never_take_one_place(
     assert "both labels and verdicts" in call.err
     call = sentinel(*label(fitted, Path(fitted.questions), judge), "--yes")
     assert (call.code, judge.requests) == (2, [])
-    assert "something else than labels" in call.err
+    assert "something other than labels" in call.err

@@ -75,7 +75,7 @@ def test_answers_are_compared_as_their_data_set_does_and_else_by_ours(
     assert json.loads(labels.read_text().splitlines()[0])["mode"] == mode
 
 
-def test_a_database_of_another_schema_is_refused_and_another_name_is_told(
+def test_database_of_another_schema_is_refused_and_another_name_is_reported(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:
     renamed, other = tmp_path / "renamed.sqlite", tmp_path / "other.sqlite"
@@ -324,9 +324,7 @@ def test_a_shown_run_says_by_which_rules(
     monkeypatch.setenv("COLUMNS", "80")
     run = next(iter(read_trajectories(fitted.store))).question.id
     shown = ("show", fitted.store, run, "--monitor", fitted.monitor, "--stakes")
-    assert (
-        "λ = 0 delivers answers from τ = 0 on; early stop off\n" in sentinel(*shown, 0).out
-    )
+    assert "λ = 0 delivers answers from τ = 0 on; early stop off\n" in sentinel(*shown, 0).out
     assert "early stop off" not in sentinel(*shown, 0, "--early-stop").out
     assert "λ = 4 is above what this monitor can serve: nothing is delivered\n" in (
         sentinel(*shown, 4).out

@@ -49,7 +49,7 @@ def test_probing_at_once_or_later_finds_the_same(
     shown = sentinel(*arguments, "--store", tmp_path / "later")
     assert "there before" in shown.out
     same = sentinel(*arguments, "--store", tmp_path / "plain")
-    assert (same.code, "name a new one" in same.err) == (2, True)
+    assert (same.code, "give a new store" in same.err) == (2, True)
 
 
 def test_a_monitor_fitted_on_probed_runs_has_its_live_queries_probed(

@@ -161,7 +161,7 @@ def test_a_killed_collection_loses_at_most_what_was_under_way(
     assert len(asked) == len(read(out))
 
 
-def test_what_can_t_be_asked_is_told_in_one_line(
+def test_wrong_question_is_a_one_line_error(
     fitted: Project, confidences: Path, sentinel: Sentinel, tmp_path: Path
 ) -> None:
     with ScriptedEndpoint(scripted_agent) as endpoint:
@@ -178,7 +178,7 @@ def test_what_can_t_be_asked_is_told_in_one_line(
         assert endpoint.requests == []
     dead = arguments(fitted, endpoint.url, tmp_path / "dead", "--retries", 0)
     call = sentinel(*dead)
-    assert (call.code, "0 records of this time are kept" in call.err) == (4, True), call.err
+    assert (call.code, "0 new records are kept" in call.err) == (4, True), call.err
 
 
 def test_rivals_are_evaluated_beside_the_monitor_without_any_call(

@@ -138,7 +138,7 @@ def test_fit_says_that_nothing_of_the_tokens_is_needed(
     assert ("nothing of the model's tokens" in line) == (needs == [])
 
 
-def test_a_broken_gold_is_told_as_a_message_and_empty_ones_are_named(
+def test_failing_gold_is_reported_and_empty_gold_is_listed(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:
     golds = {"1": "SELECT * FROM zzz", "2": "SELECT drug FROM prescriptions WHERE drug = 'no'"}
@@ -192,7 +192,7 @@ def test_labels_of_another_judge_or_mode_than_the_fit_s_are_noted(
 HOSTILE = "\x1b[2J\x1b]0;title\x07 \x9b31m \u202eabc\u202c\r\x08\x7f"
 
 
-def test_nothing_that_a_run_said_is_obeyed_by_the_terminal(
+def test_text_of_a_run_never_controls_the_terminal(
     fitted: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:
     bad = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"

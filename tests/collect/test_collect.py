@@ -162,7 +162,7 @@ def test_an_endpoint_that_goes_away_ends_it_after_some_failures_and_keeps_what_i
     database: SqliteDatabase, tmp_path: Path
 ) -> None:
     script = failing(lambda number: int(number) >= 7, for_every_call=True)
-    with pytest.raises(EndpointError, match="7 runs of this time are kept"):
+    with pytest.raises(EndpointError, match="7 new runs are kept"):
         collect(questions(90), agent(database, script), database, store=tmp_path / "s", workers=1)
     assert stored(tmp_path / "s") == [f"q{number}" for number in range(7)]
 
@@ -258,7 +258,7 @@ def test_a_question_given_twice_is_refused_before_anything_runs(
     database: SqliteDatabase, tmp_path: Path
 ) -> None:
     twice = [*questions(3), questions(2)[1]]
-    with pytest.raises(QuestionsError, match="q1 is given twice"):
+    with pytest.raises(QuestionsError, match="two questions have the id q1"):
         collect(twice, agent(database, SCRIPT), database, store=tmp_path / "s")
     assert not (tmp_path / "s").exists()
 

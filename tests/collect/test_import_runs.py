@@ -54,7 +54,7 @@ def test_what_is_there_is_skipped(tmp_path: Path) -> None:
 
 def test_two_agents_are_not_mixed_and_nothing_is_written(tmp_path: Path) -> None:
     one, two = log(tmp_path / "one.jsonl", run(id="a")), log(tmp_path / "two.jsonl", run(id="b"))
-    with pytest.raises(StoreError, match=r"one.*two.*store of its own"):
+    with pytest.raises(StoreError, match=r"one.*two.*its own store"):
         import_runs([one, two], store=tmp_path / "s")
     assert not (tmp_path / "s").exists()
     assert import_runs([one, two], store=tmp_path / "s", model="same").imported == 2
@@ -71,7 +71,9 @@ def test_two_runs_with_one_id_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_without_runs_and_a_format_that_is_not_known_are_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"gpt\.jsonl: no run in it \(no list of messages\)"):
+    with pytest.raises(
+        StoreError, match=r"gpt\.jsonl: the file holds no run \(no list of messages\)"
+    ):
         import_runs([log(tmp_path / "gpt.jsonl", {})], store=tmp_path / "s")
     with pytest.raises(InputError, match="openai-messages"):
         import_runs([], store=tmp_path / "s", format="klingon")
@@ -79,7 +81,7 @@ def test_a_file_without_runs_and_a_format_that_is_not_known_are_named(tmp_path: 
         import_runs([tmp_path / "none.json"], store=tmp_path / "s")
 
 
-def test_questions_with_gold_are_told_once_an_id(tmp_path: Path) -> None:
+def test_questions_with_gold_are_listed_once_for_each_id(tmp_path: Path) -> None:
     trials = [run(id="a", trial=at, gold_sql="SELECT 1") for at in (1, 2)]
     file = log(tmp_path / "gpt.jsonl", *trials, run(id="b"))
     found = questions_in([file])

@@ -141,7 +141,7 @@ def test_runs_of_another_database_or_clock_are_refused(
     path: Path, tmp_path: Path, prober: Prober
 ) -> None:
     run_agent(path, tmp_path / "old", None)
-    with pytest.raises(StoreError, match="name a new one with --store"):
+    with pytest.raises(StoreError, match="give a new store with --store"):
         probe_store(tmp_path / "old", prober, store=tmp_path / "old")
     with (
         SqliteDatabase.open(path, clock="2099-01-01 00:00:00") as other,

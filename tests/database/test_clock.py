@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from sentinel_sql.database.clock import (
     KNOWN_CLOCKS,
-    checked_clock,
+    check_clock,
     default_clock,
     may_ask_time,
     with_clock,
@@ -249,7 +249,7 @@ def test_a_clock_that_is_no_time_is_refused_by_name(clock: str, ward_file: Path)
 
 
 def test_known_databases_have_the_data_sets_clock_and_others_the_machines_time() -> None:
-    assert all(checked_clock(clock) for clock in KNOWN_CLOCKS.values())
+    assert all(check_clock(clock) for clock in KNOWN_CLOCKS.values())
     assert default_clock("MIMIC_IV") == CLOCK
     machine = datetime.fromisoformat(default_clock("elsewhere"))
     assert abs(machine - datetime.now()) < timedelta(seconds=5)

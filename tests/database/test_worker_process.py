@@ -202,7 +202,7 @@ def state(pid: int) -> str:
 
 
 @linux
-def test_a_database_that_nobody_closes_leaves_no_process(path: Path) -> None:
+def test_unclosed_database_leaves_no_process(path: Path) -> None:
     before = workers()
     for _ in range(3):
         SqliteDatabase.open(path).execute("SELECT 1")
@@ -242,7 +242,7 @@ def test_a_user_s_interrupt_leaves_no_answer_for_the_next_query(
     assert database.execute("SELECT 'second'").rows == (("second",),)
 
 
-def test_a_process_that_can_t_start_is_said_with_what_to_do(
+def test_process_that_cannot_start_is_reported_with_a_remedy(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")

@@ -49,7 +49,7 @@ def test_bounds_are_those_of_an_independent_implementation(hits: int, more: int)
 
 
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.05, 0.2, 0.5, 0.9, 0.99])
-def test_the_count_that_would_do_is_the_least_that_does(share: float) -> None:
+def test_cases_needed_is_the_smallest_sufficient_count(share: float) -> None:
     count = cases_needed(share)
     assert upper_bound(0, count) <= share
     assert count == 1 or upper_bound(0, count - 1) > share
@@ -119,7 +119,7 @@ def test_without_a_gate_by_choice_nothing_is_stopped_whatever_the_pool() -> None
     assert "switched off" in gate.why
 
 
-def test_the_papers_rule_stays() -> None:
+def test_the_papers_rule_is_available() -> None:
     gate = choose_gate(all_answerable(40, templates=4), rule="paper")
     assert gate.theta is not None
     assert (gate.allowed, gate.stopped) == (0, 0)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sentinel_sql.agent.prompt import Prompt
-from sentinel_sql.agent.react import ReactAgent, finished
+from sentinel_sql.agent.react import ReactAgent, make_trajectory
 from sentinel_sql.database.executor import ExecutionResult, summarize
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.agent_loop import guarded
@@ -143,7 +143,7 @@ def test_guarding_changes_nothing_that_the_agent_does(monitor: Monitor, tmp_path
             alone = agent.run(QUESTION)
             with lenient(capped).session(ASKED) as session:
                 steps = guarded(agent.steps(QUESTION), session)
-                watched = finished(agent.info, QUESTION, opened, steps)
+                watched = make_trajectory(agent.info, QUESTION, opened, steps)
             assert encode(watched) == encode(alone)
             assert session.answer is not None
             assert session.answer.t == len(alone.steps)
@@ -302,7 +302,7 @@ def test_an_ending_that_contradicts_itself_teaches_and_delivers_nothing(
         assert not session.answer.delivered
 
 
-def test_only_an_agent_at_its_cap_or_without_a_known_one_is_told_as_at_its_cap(
+def test_reason_is_step_cap_only_at_the_cap_or_without_a_known_cap(
     monitor: Monitor,
 ) -> None:
     def reason(cap: int | None, steps: int) -> str:
@@ -382,7 +382,7 @@ def test_unjudged_answers_pass_only_where_that_was_asked_for(monitor: Monitor) -
         ({"clock": "2105-12-31 23:59:00"}, "other-clock"),
     ],
 )
-def test_a_monitor_of_another_world_judges_nothing(
+def test_monitor_of_another_agent_schema_or_clock_judges_nothing(
     monitor: Monitor, expected: dict[str, Any], reason: str
 ) -> None:
     with lenient(monitor, **expected).session(ASKED) as session:
@@ -397,7 +397,7 @@ def test_a_monitor_of_another_world_judges_nothing(
         assert session.verdict.status == "judged"
 
 
-def test_what_the_prompt_states_is_named_and_not_the_agent_whose_prompt_differs_by_it(
+def test_schema_and_clock_are_reported_before_the_agent(
     monitor: Monitor,
 ) -> None:
     guard = lenient(monitor, agent=OTHER, clock="2105-12-31 23:59:00")
@@ -414,10 +414,10 @@ def test_a_question_asked_at_another_clock_is_not_judged(monitor: Monitor) -> No
         told = str(session.fault)
     assert "1999-01-01 00:00:00" in told
     assert CLOCK in told
-    assert "leave the clock out" in told
+    assert "give the guard a clock" in told
 
 
-def test_a_database_that_goes_by_the_machines_time_is_judged_whenever_it_is_asked(
+def test_database_with_the_machines_time_is_judged_at_any_time(
     monitor: Monitor, tmp_path: Path
 ) -> None:
     path = tiny_database(tmp_path / "mine.sqlite")
@@ -527,7 +527,7 @@ def test_a_guard_loads_from_a_bundle_at_stakes_that_were_never_frozen(
     ],
 )
 @pytest.mark.parametrize("truncated", [False, True])
-def test_the_guard_shows_rows_as_the_database_does(
+def test_guard_and_database_make_the_same_result_line(
     rows: tuple[tuple[Any, ...], ...], truncated: bool
 ) -> None:
     columns = tuple(f"c{i}" for i in range(len(rows[0]) if rows else 2))
@@ -543,7 +543,7 @@ def test_the_guard_shows_rows_as_the_database_does(
         assert printed == by_hand
 
 
-def test_failures_and_odd_results_are_told_apart() -> None:
+def test_failures_and_odd_results_have_different_kinds() -> None:
     error = observed(ValueError("no such table:\n orders"))
     assert (error.kind, error.text) == ("error", "ERROR: no such table: orders")
     refused = ExecutionResult(kind="refused", error="writes are not allowed")
@@ -625,7 +625,7 @@ def test_a_question_of_the_wrong_type_teaches(monitor: Monitor) -> None:
         ({"commit_on_error": True}, "commit-on-error (off there, on here)"),
     ],
 )
-def test_another_agent_is_told_by_what_differs(
+def test_message_names_what_differs_in_another_agent(
     monitor: Monitor, change: dict[str, Any], words: str
 ) -> None:
     other = AGENT.model_copy(update=change)

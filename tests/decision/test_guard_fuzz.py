@@ -233,7 +233,7 @@ def test_a_character_in_two_halves_is_judged_as_the_character(guard: Guard, half
         ({"logprobs": [-0.1], "entropies": [-3.0]}, False),
     ],
 )
-def test_impossible_telemetry_is_unseen_and_said(
+def test_impossible_telemetry_is_ignored_and_noted(
     guard: Guard, telemetry: dict[str, Any], taken: bool
 ) -> None:
     def run(**how: Any) -> Any:
@@ -287,7 +287,7 @@ def test_a_question_without_words_is_not_judged(monitor: Monitor, question: str)
         ({"clock": "2100-13-31 00:00:00"}, "2100-12-31 23:59:00"),
     ],
 )
-def test_what_could_only_refuse_every_question_teaches_at_once(
+def test_argument_that_refuses_every_question_is_an_input_error(
     monitor: Monitor, wrong: dict[str, Any], teaches: str, tmp_path: Path
 ) -> None:
     save(monitor, tmp_path / "monitor")
@@ -320,7 +320,7 @@ def test_one_time_in_other_writings_is_the_same_time(monitor: Monitor) -> None:
     ],
     ids=lambda its: next(iter(its)),
 )
-def test_what_content_can_cause_is_no_exception(guard: Guard, content: dict[str, Any]) -> None:
+def test_content_of_a_run_raises_no_exception(guard: Guard, content: dict[str, Any]) -> None:
     with guard.session(ASKED) as session:
         assert session.observe(sql="SELECT 1", **content).t == 1
         session.close(final_sql="SELECT 1", **content)
@@ -340,7 +340,7 @@ def test_what_content_can_cause_is_no_exception(guard: Guard, content: dict[str,
     ],
     ids=lambda its: next(iter(its)),
 )
-def test_what_a_caller_mistakes_is_an_input_error_and_no_step(
+def test_wrong_argument_is_an_input_error_and_adds_no_step(
     guard: Guard, mistake: dict[str, Any]
 ) -> None:
     with guard.session(ASKED) as session:

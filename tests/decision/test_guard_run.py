@@ -138,7 +138,7 @@ def test_a_stop_asks_for_no_further_step_and_closes_the_agent(guard: Guard) -> N
     assert seen == ["closed", "closed"]
 
 
-def test_what_an_agent_raises_comes_through_and_the_run_is_closed(guard: Guard) -> None:
+def test_exception_of_the_agent_passes_and_the_run_is_closed(guard: Guard) -> None:
     sessions = []
 
     class Spied(Guard):

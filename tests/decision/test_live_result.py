@@ -239,7 +239,7 @@ def test_a_cursor_comes_back_as_its_rows_and_one_without_a_table_is_no_result() 
     connection.close()
 
 
-def test_a_source_without_end_is_read_so_far_and_said() -> None:
+def test_endless_source_is_cut_and_noted() -> None:
     seen = LiveResult.read(iter(int, 1))
     assert seen.observation.truncated
     assert seen.observation.rows == len(seen.value) == MOST_ROWS
@@ -286,14 +286,14 @@ class Unprintable:
         " ",
     ],
 )
-def test_a_text_is_one_cell_whatever_it_says(text: str) -> None:
+def test_a_text_is_one_cell(text: str) -> None:
     for result in (text, [text], [(text,)], {"note": text}, (text,), iter([text])):
         seen = observed(result)
         assert (seen.kind, seen.rows, seen.columns) == ("rows", 1, 1)
         assert seen.text == result_line([(text,)], columns=1, truncated=False)
 
 
-def test_printed_text_is_read_where_the_caller_says_that_it_is() -> None:
+def test_result_text_is_read_as_printed_rows() -> None:
     assert observed(result_text="5 rows x 1 cols; sample [['a'], ['b']]").rows == 5
     assert observed(result_text="[(1, 2), (3, 4)]").rows == 2
     assert observed(result_text="empty (0 rows)").kind == "empty"
@@ -324,12 +324,12 @@ def test_printed_text_is_read_where_the_caller_says_that_it_is() -> None:
         *("statement in words", "statement"),
     ],
 )
-def test_what_holds_no_result_teaches(result: Any, teaches: str) -> None:
+def test_object_without_a_result_is_an_input_error(result: Any, teaches: str) -> None:
     with pytest.raises(InputError, match=teaches):
         observed(result)
 
 
-def test_what_must_be_awaited_teaches() -> None:
+def test_awaitable_result_is_an_input_error() -> None:
     async def fetch() -> list[int]:
         return [1]
 

@@ -81,7 +81,7 @@ def test_the_sample_is_of_judged_verdicts_only_and_the_same_for_the_same_seed() 
         draw(HEADER, {x.question_id: x for x in others}, size=5, seed=7)
 
 
-def test_a_sheet_shows_what_the_judge_saw_and_nothing_of_what_it_said() -> None:
+def test_sheet_shows_what_the_judge_saw_but_not_its_verdict() -> None:
     cases = {x.question_id: case(x.question_id) for x in KEY.cases}
     flipped = KEY.model_copy(
         update={
@@ -166,7 +166,7 @@ def test_missing_and_repeated_lines_and_other_columns_are_counted(tmp_path: Path
         (["case,correct", ",1"], "row 2 is of no case"),
         (["case,correct", "c0001,SECRET"], r"row 2 \(c0001\) has no verdict that can be read"),
         (["case,correct", "c0001,2"], r"row 2 \(c0001\) has no verdict"),
-        (["case,correct", "c0001,1", "c0001,0"], "row 3 says another verdict of c0001"),
+        (["case,correct", "c0001,1", "c0001,0"], "row 3 has another verdict on c0001"),
     ],
 )
 def test_what_cannot_be_read_is_named_by_its_row_and_never_quoted(
@@ -214,7 +214,7 @@ def test_both_directions_of_error_are_counted() -> None:
     assert (both.wrongly_correct, both.wrongly_wrong) == (0, 1)
 
 
-def test_what_cannot_be_said_is_none() -> None:
+def test_unknown_value_is_none() -> None:
     (row,) = judge_audit(KEY, [rater("ann", "0.0.")]).rows
     assert row.wrongly_correct_share is None
     assert raters_agreement([rater("a", "1111"), rater("b", "1111")]).rows[0].kappa is None

@@ -230,9 +230,9 @@ def test_runs_that_do_not_fit_are_refused(database: Counting) -> None:
     def label(*runs: Trajectory, judge: str = "rules", mode: str = "sentinel-1") -> None:
         label_runs(runs, QUESTIONS, database, judge, mode)  # type: ignore[arg-type]
 
-    with pytest.raises(LabelsError, match=r"2 of 3 runs .* first 'x'.*--questions"):
+    with pytest.raises(LabelsError, match=r"2 of 3 runs .* such as 'x'.*--questions"):
         label(run("count", "SELECT 3"), run("x", "SELECT 3"), run("y#1", None, "cap"))
-    with pytest.raises(LabelsError, match="two runs carry the question id 'count'"):
+    with pytest.raises(LabelsError, match="two runs have the question id 'count'"):
         label(run("count", "SELECT 3"), run("count", "SELECT 3"))
     with pytest.raises(LabelsError, match=r"clock 2099-01-01 00:00:00.*--clock '2099"):
         label(run("count", "SELECT 3", clock="2099-01-01 00:00:00"))

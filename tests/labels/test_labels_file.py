@@ -66,7 +66,7 @@ def test_two_labels_for_one_run_are_refused_and_leave_the_old_file(tmp_path: Pat
     path = tmp_path / "labels.jsonl"
     write_labels(path, HEADER, [LABEL])
     before = path.read_bytes()
-    with pytest.raises(LabelsError, match="two runs carry the question id 'q'"):
+    with pytest.raises(LabelsError, match="two runs have the question id 'q'"):
         write_labels(path, HEADER, [LABEL, LABEL])
     assert path.read_bytes() == before
 

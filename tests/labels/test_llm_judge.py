@@ -19,7 +19,7 @@ from sentinel_sql.errors import EndpointError, InputError, LabelsError
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.llm_judge import PROMPT_SHA256, REMINDER, TRIES, digit
 from sentinel_sql.labels.verdicts import VerdictLog, read_verdicts
-from sentinel_sql.pipeline.llm_label import Prepared, estimate, label_by_model, prepare
+from sentinel_sql.pipeline.llm_label import PreparedCases, estimate, label_by_model, prepare
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import ScriptedModel
 from sentinel_sql.trajectory.record import Trajectory
@@ -64,7 +64,7 @@ def runs(count: int = 5) -> tuple[list[Trajectory], list[Question]]:
     return made, asked
 
 
-def prepared(database: SqliteDatabase, *, rows: int = 20, count: int = 5) -> Prepared:
+def prepared(database: SqliteDatabase, *, rows: int = 20, count: int = 5) -> PreparedCases:
     return prepare(*runs(count), database, "sentinel-1", rows=rows)
 
 
@@ -160,7 +160,7 @@ def test_an_end_at_any_verdict_costs_none_and_the_rest_is_asked_once(
     assert (tmp_path / "v.torn").exists()
 
 
-def test_another_model_or_a_changed_answer_is_asked_anew(
+def test_another_model_or_a_changed_answer_is_asked_again(
     database: SqliteDatabase, tmp_path: Path
 ) -> None:
     with VerdictLog.open(tmp_path / "v") as log:
@@ -196,7 +196,7 @@ def test_an_endpoint_that_is_gone_ends_it(
         raise EndpointError("http://x: no connection", for_every_call=for_every_call)
 
     model = Counted(gone)
-    said = r"no connection\. 0 verdicts of this time are kept in .*v; the same command goes on"
+    said = r"no connection\. 0 new verdicts are kept in .*v; the same command resumes"
     with VerdictLog.open(tmp_path / "v") as log, pytest.raises(EndpointError, match=said):
         label_by_model(prepared(database, count=40), model, log, workers=1)
     assert len(model.heard) == calls

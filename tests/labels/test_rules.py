@@ -280,7 +280,7 @@ def test_an_answer_rounds_to_the_gold_s_rounding_of_it(value: float, digits: int
     assert judge([(rounded,)], [(value,)], gold_sql=f"SELECT round(a, {digits}) FROM t").correct
 
 
-def test_a_row_with_many_more_columns_is_said_to_have_too_many() -> None:
+def test_row_with_many_more_columns_has_too_many_columns() -> None:
     wide = [("ann", 1, 2, 3, 4)]
     assert judge([("ann",)], wide).reason == "too-many-columns"
     assert judge([("ann", 1)], [(*wide[0], 5)]).reason == "too-many-columns"

@@ -140,7 +140,7 @@ def test_questions_check_flags_what_the_data_don_t_determine(database: SqliteDat
     assert "of a subquery" in report.undetermined_ids["cut-within"]
     assert "cuts through a tie" in report.undetermined_ids["cut"]
     assert "any order" in report.undetermined_ids["order"]
-    assert report.summary == "all 20 queries run; no answer is given to compare with"
+    assert report.summary == "all 20 queries run; the data set has no answers to compare with"
 
 
 @pytest.mark.parametrize(

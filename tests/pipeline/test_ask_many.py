@@ -91,7 +91,7 @@ def test_ten_failures_in_a_row_end_it_and_say_what_is_kept_where() -> None:
         yield item
 
     kept: list[int] = []
-    with pytest.raises(EndpointError, match=r"gone\. 7 results of this time are kept in place"):
+    with pytest.raises(EndpointError, match=r"gone\. 7 new results are kept in place"):
         asked(ask, range(90), kept, workers=1)
     assert kept == list(range(7))
 

@@ -83,7 +83,7 @@ def test_held_out_runs_are_never_screened() -> None:
         screen_features(heldout, pools, labels, HEADER)
 
 
-def test_a_feature_that_no_run_records_is_not_said_to_add_or_cost_anything(
+def test_unrecorded_feature_has_no_screening_figures(
     made: Mapping[str, Exhibit[Any]],
 ) -> None:
     rows = {row.name: row for row in made["feature_screen"].rows}

@@ -15,7 +15,7 @@ from report_world import Known, make_known
 from sentinel_sql.evaluation.sample_runs import MOST
 from sentinel_sql.evaluation_store.folder import save
 from sentinel_sql.evaluation_store.views import VIEWS, read_views
-from sentinel_sql.pipeline.run_views import KEPT, sample, view
+from sentinel_sql.pipeline.run_views import LONGEST_TEXT, sample, view
 from sentinel_sql.pipeline.score_reasons import weights
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Trajectory
@@ -62,7 +62,7 @@ def test_a_sample_passes_over_the_store_once_and_keeps_the_chosen_runs_only(know
     assert len(passed) == len(known.runs)
 
 
-def test_what_runs_said_is_readable_by_its_owner_only(known: Known, tmp_path: Path) -> None:
+def test_text_of_runs_is_readable_by_its_owner_only(known: Known, tmp_path: Path) -> None:
     views = list(sample(known.evaluation, known.monitor, known.runs, known.labels))
     save(replace(known.evaluation, views=tuple(views)), tmp_path / "evaluation")
     file = tmp_path / "evaluation" / VIEWS
@@ -70,7 +70,7 @@ def test_what_runs_said_is_readable_by_its_owner_only(known: Known, tmp_path: Pa
     assert read_views(tmp_path / "evaluation", most=MOST, size=10**9) == views != []
 
 
-def test_a_long_result_is_cut_and_the_cut_is_said(known: Known) -> None:
+def test_long_result_is_cut_with_a_note(known: Known) -> None:
     step = make_step(
         1,
         action="final_sql",
@@ -78,7 +78,7 @@ def test_a_long_result_is_cut_and_the_cut_is_said(known: Known) -> None:
         observation=Observation(kind="rows", rows=1, columns=1, text="x" * 100_000),
     )
     seen = view(make_trajectory("long", "how many?", steps=[step]), known.monitor)
-    assert len(seen["states"][1]["result"]) < KEPT + 60
+    assert len(seen["states"][1]["result"]) < LONGEST_TEXT + 60
     assert "96,000 characters more" in seen["states"][1]["result"]
     assert seen["answerable"] is None
 

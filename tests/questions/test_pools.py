@@ -152,7 +152,7 @@ def test_a_trial_belongs_to_its_question() -> None:
     with pytest.raises(PoolsError, match="'a9-9' isn't in the pool manifest"):
         pools.pool_of("a9-9")
     pools.require(["a0-0", "a0-0#1"])
-    with pytest.raises(PoolsError, match=r"2 runs .* first 'b'"):
+    with pytest.raises(PoolsError, match=r"2 runs .* such as 'b'"):
         pools.require(["a0-0", "b", "c#1"])
 
 

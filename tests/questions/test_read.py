@@ -63,7 +63,7 @@ def table(records: list[dict[str, Any]]) -> str:
     return sink.getvalue()
 
 
-def test_own_json_lines_and_csv_say_the_same_whatever_their_name(tmp_path: Path) -> None:
+def test_own_json_lines_and_csv_are_read_alike_under_any_name(tmp_path: Path) -> None:
     one = read_questions([put(tmp_path / "q.csv", lines(OWN))])
     other = read_questions([put(tmp_path / "q.jsonl", table(OWN))])
     packed = read_questions([put(tmp_path / "q.txt", gzip.compress(table(OWN).encode()))])
@@ -195,10 +195,10 @@ BAD: list[tuple[str, object, str]] = [
     ("half a character in id", '{"id": "a\\ud800", "question": "b"}', "half a surrogate"),
     ("half a character", '{"id": "a", "question": "b\\ud800"}', "half a surrogate"),
     ("prose", "Dear all,\nhere are the questions.\n", "no column 'question'"),
-    ("twice", lines([OWN[0], OWN[0]]), "'a' stands twice"),
-    ("twice with other content", table([OWN[0], {**OWN[1], "id": "a"}]), "'a' stands twice"),
+    ("twice", lines([OWN[0], OWN[0]]), "'a' is there twice"),
+    ("twice with other content", table([OWN[0], {**OWN[1], "id": "a"}]), "'a' is there twice"),
     ("v1 without gold", [{**V1[0], "query": "null"}], "'k1' is answerable but has no gold SQL"),
-    ("line feed in id", lines([{**OWN[0], "id": "a\nb"}] * 2), "stands twice"),
+    ("line feed in id", lines([{**OWN[0], "id": "a\nb"}] * 2), "is there twice"),
 ]
 
 
@@ -231,7 +231,7 @@ def test_a_missing_file_an_empty_folder_and_no_file_at_all_are_named(tmp_path: P
 
 def test_one_id_in_two_files_is_refused_naming_both(tmp_path: Path) -> None:
     one, other = put(tmp_path / "one", lines(OWN)), put(tmp_path / "other", table(OWN[:1]))
-    with pytest.raises(QuestionsError, match=r"'a' stands twice, in .*one and .*other"):
+    with pytest.raises(QuestionsError, match=r"'a' is there twice, in .*one and .*other"):
         read_questions([one, other])
 
 

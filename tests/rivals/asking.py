@@ -48,10 +48,10 @@ class Listening:
 
     def complete(self, messages: Sequence[Message]) -> Reply:
         self.heard.append(list(messages))
-        said = self.script(messages) if callable(self.script) else self.script
-        if isinstance(said, Reply):
-            return said
-        return Reply(text=said, prompt_tokens=100, completion_tokens=2, seconds=0.25)
+        reply_of = self.script(messages) if callable(self.script) else self.script
+        if isinstance(reply_of, Reply):
+            return reply_of
+        return Reply(text=reply_of, prompt_tokens=100, completion_tokens=2, seconds=0.25)
 
 
 def asker(

@@ -58,7 +58,7 @@ def test_asking_goes_on_from_the_very_chat_that_the_agent_answered_in(
         assert whole_run == heard.heard[0]
 
 
-def test_a_sample_agrees_if_its_result_does_whatever_its_spelling(database: SqliteDatabase) -> None:
+def test_sample_agrees_if_its_result_does_in_any_spelling(database: SqliteDatabase) -> None:
     agent, runs = recorded(database)
     for method in ("single-turn", "self-consistency"):
         found = asker(agent).ask(runs[0], method)
@@ -149,7 +149,7 @@ def test_an_endpoint_that_is_gone_ends_it_and_what_was_recorded_stays(
             raise EndpointError("gone")
         return "70"
 
-    with pytest.raises(EndpointError, match="4 records of this time are kept"):
+    with pytest.raises(EndpointError, match="4 new records are kept"):
         ask_confidences(
             runs, replace(asker(agent), number=Listening(dying)), ["verbalized"], store=tmp_path
         )
@@ -204,7 +204,7 @@ def test_another_agent_s_store_and_other_settings_are_refused(
         with pytest.raises(StoreError, match="holds single-turn of 4 samples"):
             ask_confidences(runs, wrong, ["single-turn"], store=tmp_path)
     other = replace(agent, max_steps=5)
-    with pytest.raises(StoreError, match="another folder, one an agent"):
+    with pytest.raises(StoreError, match="another folder for each agent"):
         ask_confidences(runs, asker(other), ["p-true"], store=tmp_path)
     changed = [
         run.model_copy(update={"outcome": run.outcome.model_copy(update={"final_sql": "S"})})
@@ -252,11 +252,11 @@ def test_damaged_stores_are_refused_by_their_line_and_never_quoted(tmp_path: Pat
     with pytest.raises(StoreError, match="not a sentinel-confidences/1 manifest"):
         read_confidences(tmp_path)
     (tmp_path / "confidences.json").unlink()
-    with pytest.raises(StoreError, match="nobody can tell whose"):
+    with pytest.raises(StoreError, match="so the agent of these answers is unknown"):
         ConfidenceStore.open(tmp_path, manifest=manifest)
 
 
-def test_the_cost_told_beforehand_is_the_number_of_calls_made(
+def test_estimated_number_of_calls_is_the_number_made(
     database: SqliteDatabase, tmp_path: Path
 ) -> None:
     agent, runs = recorded(database)

@@ -206,13 +206,13 @@ def test_the_rule_asks_two_hundredths_over_the_simpler_head_adopted_so_far() -> 
         for name, its in (("a", base), ("b", slightly), ("c", clearly), ("d", clearly))
     ]
     made = candidates(runs, scored, default="b", seed=1)
-    said = {each.candidate: each.verdict for each in made.rows}
-    assert said["a"] == "simplest"
-    assert said["b"].startswith("no: +0.0")
-    assert said["b"].endswith(f"over a, +{ADOPT_FROM} needed")
-    assert said["c"].startswith("adopted: +0.")
-    assert said["c"].endswith("over a")
-    assert said["d"] == "no: +0.000 over c, +0.02 needed"
+    reply_of = {each.candidate: each.verdict for each in made.rows}
+    assert reply_of["a"] == "simplest"
+    assert reply_of["b"].startswith("no: +0.0")
+    assert reply_of["b"].endswith(f"over a, +{ADOPT_FROM} needed")
+    assert reply_of["c"].startswith("adopted: +0.")
+    assert reply_of["c"].endswith("over a")
+    assert reply_of["d"] == "no: +0.000 over c, +0.02 needed"
     where = runs.answered & runs.answerable
     for each, its in zip(made.rows, (base, slightly, clearly, clearly), strict=True):
         by_seed = [roc_auc_score(runs.correct[where], column[where]) for column in its]
@@ -223,7 +223,7 @@ def test_the_rule_asks_two_hundredths_over_the_simpler_head_adopted_so_far() -> 
             assert each.lead.estimate == pytest.approx(np.mean(by_seed) - np.mean(theirs))
 
 
-def test_an_adopted_head_whose_gain_may_be_luck_is_said_to_be_so() -> None:
+def test_adopted_head_with_an_uncertain_gain_is_marked() -> None:
     runs = some_runs(40)
     rng = np.random.default_rng(4)
     base = columns(rng, runs.correct, 0.3)

@@ -32,13 +32,13 @@ def test_exactly_the_parts_that_differ_are_named(changed: set[str]) -> None:
 
 
 @given(st.text(), st.lists(st.sampled_from(["a", " | ", "commit-on-error"])).map("".join))
-def test_any_two_texts_are_told_apart_without_an_error(one: str, other: str) -> None:
+def test_difference_of_any_two_texts_raises_no_error(one: str, other: str) -> None:
     assert difference(one, other)
     assert difference(other, one)
 
 
 @pytest.mark.parametrize("odd", ["another", "", "react | qwen", " | commit-on-error"])
-def test_what_is_no_fingerprint_is_said_to_be_none(odd: str) -> None:
+def test_text_that_is_no_fingerprint_is_reported(odd: str) -> None:
     for told in (
         difference(AGENT.fingerprint, odd),
         difference(odd, AGENT.fingerprint),

@@ -201,7 +201,7 @@ def test_a_store_cut_anywhere_says_how_many_runs_are_missing_and_stays_as_it_is(
         assert file.read_bytes() == data[:cut]
 
 
-def test_a_torn_line_is_set_aside_and_not_thrown_away(tmp_path: Path) -> None:
+def test_incomplete_line_is_moved_aside_and_kept(tmp_path: Path) -> None:
     write(tmp_path / "s", make_trajectory("q1"))
     with (tmp_path / "s" / "trajectories.jsonl").open("ab") as records:
         records.write(b'{"format": "sentinel-tra')
@@ -280,7 +280,7 @@ def test_a_run_is_acknowledged_after_its_sync(
         assert synced == (tmp_path / "s" / "trajectories.jsonl").stat().st_size > 0
 
 
-def test_a_second_process_is_told_who_writes(tmp_path: Path) -> None:
+def test_second_process_learns_who_writes(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from sentinel_sql.trajectory.store import TrajectoryStore\n"
@@ -424,7 +424,7 @@ def test_a_store_is_not_made_of_a_file_nor_of_records_without_a_manifest(tmp_pat
         TrajectoryStore.open(tmp_path / "file", manifest=MANIFEST)
     (tmp_path / "loose").mkdir()
     (tmp_path / "loose" / "trajectories.jsonl").write_bytes(GOOD)
-    with pytest.raises(StoreError, match="nobody can tell whose"):
+    with pytest.raises(StoreError, match="so the agent of these runs is unknown"):
         TrajectoryStore.open(tmp_path / "loose", manifest=MANIFEST)
     assert (tmp_path / "loose" / "trajectories.jsonl").read_bytes() == GOOD
 

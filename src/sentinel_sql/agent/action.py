@@ -1,6 +1,6 @@
-"""Reads one action out of a model's reply, whatever small models write around it.
+"""Reads one action from a model's reply, and ignores other text that small models write.
 
-The form asked for is `THOUGHT: …` and then one of `SQL: …`, `FINAL_SQL: …`, `FINAL: null`, with
+The prompt asks for `THOUGHT: …` and then one of `SQL: …`, `FINAL_SQL: …`, `FINAL: null`, with
 an optional line `BEST_SO_FAR: …`. The first action of a reply counts; what follows it is cut.
 """
 
@@ -18,8 +18,8 @@ from sentinel_sql.trajectory.record import Action as ActionKind
 class Action:
     """What a reply asks for.
 
-    `sql` stands for the kinds `sql` and `final_sql` only. Its string literals are those of the
-    reply, byte for byte; around them, typographic quotes that delimit a literal become plain.
+    `sql` is set only for the kinds `sql` and `final_sql`. Its string literals are those of the
+    reply, byte for byte, but typographic quotes around a literal become plain quotes.
     """
 
     kind: ActionKind
@@ -48,7 +48,7 @@ _TAG = re.compile(
     r"|(?<=L)[ \t]+(?=(?:SELECT|WITH)\b))",  # FINAL_SQL SELECT …, the colon forgotten
     re.IGNORECASE | re.MULTILINE,
 )
-# A tag in the middle of a line, told from prose by its capitals and by what follows it.
+# A tag in the middle of a line; capitals and the text after it distinguish it from prose.
 _INLINE = re.compile(
     r"(?<=[ \t.;,*`])(?:(?P<final>FINAL(?:_SQL)?)|(?P<sql>SQL)):[ \t]*"
     r"(?=(?:SELECT|WITH)\b|(?i:null)[.`*]*[ \t]*$)",
@@ -60,7 +60,7 @@ _NULL = re.compile(
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^[ \t]*```[ \t]*\w*[ \t]*$", re.MULTILINE)
-# SELECT alone tells little in prose ("Select the patients…"), so capitals or all-lower only.
+# SELECT alone may be prose ("Select the patients…"), so capitals or all-lower only.
 _BARE_SQL = re.compile(
     r"^[ \t`]*(?=(?:SELECT|select)\s|(?:WITH|with)\s+(?:(?i:RECURSIVE)\s+)?\w+\s*"
     r"(?:\([^)]{0,1000}\)\s*)?"
@@ -70,10 +70,10 @@ _BARE_SQL = re.compile(
 
 
 def parse_reply(text: str) -> Action:
-    """Return the first action of a reply; kind `invalid` where there is none. Never raises.
+    """Return the first action of a reply, or kind `invalid` if there is none. Never raises.
 
-    SQL without any tag counts as exploratory, so that nothing is committed that the model
-    didn't call final; the last such query counts, since the ones before it are deliberation.
+    SQL without a tag counts as exploratory, so that only a query that the model calls final is
+    committed. The last such query counts, since earlier ones are deliberation.
     """
     text = strip_template(text.replace("\r\n", "\n"))
     queries = QueryReader(text, _TAG)
@@ -87,7 +87,7 @@ def parse_reply(text: str) -> Action:
     while True:
         if at_line is not None and at_line.start() < position:
             at_line = _TAG.search(text, position)
-        # within a line, where it can't be prose
+        # a tag within a line, if it can't be prose
         tag = _INLINE.search(text, position, at_line.start() if at_line else len(text)) or at_line
         before = text[position : tag.start() if tag else len(text)]
         if kind is None and in_thought:
@@ -119,11 +119,11 @@ def parse_reply(text: str) -> Action:
                 break
             in_thought = True
     if kind is None:
-        return _untagged(text, best, queries)
+        return _action_without_tag(text, best, queries)
     return Action(kind=kind, thought=_tidy(thought_parts), sql=sql, best_so_far=best)
 
 
-def _untagged(text: str, best: str | None, queries: QueryReader) -> Action:
+def _action_without_tag(text: str, best: str | None, queries: QueryReader) -> Action:
     last: tuple[int, str] | None = None
     position = 0
     while start := _BARE_SQL.search(text, position):
@@ -138,7 +138,7 @@ def _untagged(text: str, best: str | None, queries: QueryReader) -> Action:
 
 
 def _tidy(parts: list[str]) -> str | None:
-    """Join the thought's pieces without tags, fences and markdown around them."""
+    """Join the parts of the thought, without tags, fences and Markdown around them."""
     kept = (
         _FENCE.sub("", MARKER.sub("", _TAG.sub("", part))).strip().strip("*`").strip()
         for part in parts

@@ -1,7 +1,7 @@
-"""The chat of one run: the prompt, the question, and for each step what was said and heard.
+"""The chat of one run: the prompt, the question, and two messages for each step.
 
-Made from steps alone, so that the chat of a recorded run can be had again byte for byte, and a
-model that caches prompts reads only what is new.
+It is made from steps only, so that the chat of a recorded run can be made again byte for byte. A
+model that caches prompts then reads only what is new.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import Step
 
 _REPLY_SHOWN = 600
-"""Characters of an invalid reply that are shown back to the model, ours: chatter isn't fed on."""
+"""Most characters of an invalid reply that are shown to the model again (our choice)."""
 
 
 class Chat:
-    """A growing chat; `messages` is what the model is asked with next."""
+    """A growing chat; `messages` are those of the next model call."""
 
     def __init__(self, prompt: Prompt, question: str, *, schema: Schema, max_steps: int) -> None:
         self._messages = prompt.messages
@@ -28,24 +28,24 @@ class Chat:
 
     @property
     def messages(self) -> list[Message]:
-        """All messages so far, in a list of their own."""
+        """All messages so far, in a new list."""
         return list(self._messages)
 
     def add(self, step: Step) -> None:
-        """Take in a step that committed to nothing: what the model said, and what it heard."""
+        """Add a step without a commitment: the model's reply, and the result."""
         advice = hint(step.observation, repeated=step.sql in self._sent, schema=self._schema)
-        heard = [f"RESULT: {step.observation.text}"]
-        heard += [advice] if advice else []
-        heard += [LAST_TURN] if step.index == self._max_steps - 1 else []
+        lines = [f"RESULT: {step.observation.text}"]
+        lines += [advice] if advice else []
+        lines += [LAST_TURN] if step.index == self._max_steps - 1 else []
         self._sent.update([step.sql] if step.sql else [])
         self._messages += [
-            {"role": "assistant", "content": said(step)},
-            {"role": "user", "content": "\n".join(heard)},
+            {"role": "assistant", "content": reply_of(step)},
+            {"role": "user", "content": "\n".join(lines)},
         ]
 
 
-def said(step: Step) -> str:
-    """Return the turn as the rules want it, so that invented results aren't fed back."""
+def reply_of(step: Step) -> str:
+    """Return a step's reply in the form of the rules, without results that the model invented."""
     if step.action == "invalid" or step.sql is None:
         return (step.reply or "")[:_REPLY_SHOWN] or "(nothing)"
     tag = "SQL" if step.action == "sql" else "FINAL_SQL"

@@ -1,7 +1,7 @@
-"""Reads a chat completion, in the shapes that servers give it, into a `Reply`.
+"""Reads a chat completion, in the forms that servers use, into a `Reply`.
 
-Beside OpenAI's own shape these are read: a stream of events that nobody asked for, content as a
-list of parts, text completions, native tool calls with a query, reasoning beside an empty content.
+Besides OpenAI's own form it reads an unrequested stream of events, content as a list of parts, text
+completions, native tool calls with a query, and reasoning with empty content.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MATCHED = ("stop_reason", "native_finish_reason", "stop_type")
 
 
 class UnreadableError(Exception):
-    """A completion that holds neither a text nor a query; says so with the remedy."""
+    """A completion without a text or a query; the message has the remedy."""
 
 
 def read_completion(answer: Answer, *, cap: int | None = None) -> Reply:
@@ -53,8 +53,8 @@ def read_completion(answer: Answer, *, cap: int | None = None) -> Reply:
         cap: the longest reply that was asked for, in tokens, if any.
 
     Raises:
-        UnreadableError: the completion is well formed and holds no text and no query.
-        ValueError, TypeError, KeyError, IndexError, AttributeError: it is no completion.
+        UnreadableError: the completion is well formed, but holds no text and no query.
+        ValueError, TypeError, KeyError, IndexError, AttributeError: the answer is no completion.
     """
     data = _document(answer)
     if isinstance(data, Mapping) and data.get("error") and not data.get("choices"):
@@ -71,7 +71,7 @@ def read_completion(answer: Answer, *, cap: int | None = None) -> Reply:
     content = (choice.get("logprobs") or {}).get("content") or ()
     telemetry = read_tokens(content) if content else None
     return Reply(
-        # Half a surrogate pair, from a reply cut inside a character, has no UTF-8 form.
+        # A reply cut inside a character may end in half a surrogate pair, which has no UTF-8.
         text=text.encode("utf-8", "replace").decode(),
         logprobs=telemetry[0] if telemetry else None,
         entropies=(telemetry[1] or None) if telemetry else None,
@@ -89,7 +89,7 @@ def _document(answer: Answer) -> Any:
     text = answer.text
     events = "text/event-stream" in answer.headers.get("content-type", "")
     if events or text.lstrip().startswith(("data:", "event:", ": ", ":\n")):
-        return _joined(list(_events(text)))
+        return _join_chunks(list(_events(text)))
     return answer.parsed()
 
 
@@ -103,7 +103,7 @@ def _events(text: str) -> Iterator[Any]:
             yield parse_json(data)
 
 
-def _joined(events: Sequence[Any]) -> dict[str, Any]:
+def _join_chunks(events: Sequence[Any]) -> dict[str, Any]:
     """Join the chunks of a stream into one completion."""
     message: dict[str, Any] = {}
     texts: dict[str, list[str]] = {}
@@ -127,7 +127,7 @@ def _joined(events: Sequence[Any]) -> dict[str, Any]:
             for name in ("content", "refusal", *_REASONING):
                 if delta.get(name):
                     reasoning = name in _REASONING
-                    texts.setdefault(name, []).append(_of_parts(delta[name], reasoning=reasoning))
+                    texts.setdefault(name, []).append(_join_parts(delta[name], reasoning=reasoning))
             if delta.get("function_call"):
                 _add_call(calls.setdefault(-1, {}), delta["function_call"])
             for number, call in enumerate(delta.get("tool_calls") or ()):
@@ -139,7 +139,7 @@ def _joined(events: Sequence[Any]) -> dict[str, Any]:
         "choices": [
             {
                 "message": message,
-                # A stream that just ends was cut off on the way.
+                # A stream without a finish reason was cut off.
                 "finish_reason": finish or "error",
                 "logprobs": {"content": logprobs},
             }
@@ -204,7 +204,7 @@ def _text(message: Mapping[str, Any]) -> tuple[str, bool]:
 
     The flag says that it is reasoning alone.
     """
-    written = _of_parts(message.get("content"))
+    written = _join_parts(message.get("content"))
     calls = [call.get("function") or call for call in message.get("tool_calls") or ()]
     calls += [message["function_call"]] if message.get("function_call") else []
     called = calls_as_text(calls)
@@ -213,10 +213,10 @@ def _text(message: Mapping[str, Any]) -> tuple[str, bool]:
     if written.strip():
         return written, False
     for name in ("refusal", *_REASONING):
-        other = _of_parts(message.get(name), reasoning=True)
+        other = _join_parts(message.get(name), reasoning=True)
         if other.strip():
             return other, name != "refusal"
-    return _of_parts(message.get("content"), reasoning=True), True
+    return _join_parts(message.get("content"), reasoning=True), True
 
 
 def _is_blank(text: str) -> bool:
@@ -224,8 +224,8 @@ def _is_blank(text: str) -> bool:
     return not MARKER.sub("", strip_template(text)).strip()
 
 
-def _of_parts(content: Any, *, reasoning: bool = False) -> str:
-    """Return a content as text: a text, or a list of parts; a part of thoughts where asked for."""
+def _join_parts(content: Any, *, reasoning: bool = False) -> str:
+    """Return a content as text: a text or a list of parts; parts of reasoning only if asked for."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -245,7 +245,7 @@ def _of_parts(content: Any, *, reasoning: bool = False) -> str:
             continue
         names = ("text", "content", "output_text", "refusal", "thinking", "reasoning")
         inner = next((part[name] for name in names if part.get(name)), None)
-        texts.append(_of_parts(inner, reasoning=reasoning))
+        texts.append(_join_parts(inner, reasoning=reasoning))
     return "".join(texts)
 
 
@@ -259,7 +259,7 @@ def _no_text(message: Mapping[str, Any], cut: CutBy | None) -> str:
         return "the reply reached --max-tokens before its text began; allow more with --max-tokens"
     if cut == "filter":
         return "the endpoint's content filter withheld the reply; use an endpoint without it"
-    if _of_parts(message.get("content"), reasoning=True).strip():
+    if _join_parts(message.get("content"), reasoning=True).strip():
         return (
             "replies with thinking or template tokens alone; allow more with --max-tokens, or "
             "serve the model with its own chat template"
@@ -268,5 +268,5 @@ def _no_text(message: Mapping[str, Any], cut: CutBy | None) -> str:
 
 
 def _count(value: Any) -> int | None:
-    counted = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
-    return value if counted else None
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53
+    return value if is_count else None

@@ -1,4 +1,4 @@
-"""Calls to one OpenAI-compatible endpoint: how often a call is tried, and how long it pauses."""
+"""Calls to one OpenAI-compatible endpoint, with retries and pauses."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from sentinel_sql.errors import EndpointError, InputError
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 LONGEST_ASKED_PAUSE = 120.0
-"""Seconds between two tries: the first, the longest of ours, the longest an endpoint may ask for.
-All ours; each pause doubles the last and is shortened at random by up to a quarter."""
+"""Seconds between two tries: the first, our longest, and the longest an endpoint may ask for.
+All are our choices. Each pause doubles the last, and is shortened at random by up to a quarter."""
 
 LONGEST_TIMEOUT = 1_000_000.0
-"""Seconds that one try may be given; ours, some systems can't wait longer."""
+"""Most seconds of one try (our choice); some systems can't wait longer."""
 
 
 class Endpoint:
-    """An endpoint, by any number of threads at once. Nothing but `base_url` is ever called.
+    """An endpoint, for any number of threads. It only ever calls `base_url`.
 
     Redirects aren't followed; a proxy of the environment (HTTPS_PROXY and the like) is used.
 
     Args:
         base_url: address of the API, usually ending in `/v1`.
         api_key: the key; None takes the environment's OPENAI_API_KEY, or sends "none".
-        timeout: seconds that one try may take in all, from request to last byte.
+        timeout: most seconds of one try, from request to last byte.
         retries: further tries after the first, ≥ 0.
 
     Raises:
-        EndpointError: `base_url` is no http(s) address, or the key no key.
-        InputError: the timeout is no time.
+        EndpointError: `base_url` is no http(s) address, or the key can't be a key.
+        InputError: the timeout is out of range.
     """
 
     def __init__(self, *, base_url: str, api_key: str | None, timeout: float, retries: int) -> None:
@@ -63,7 +63,7 @@ class Endpoint:
         path: Literal["chat/completions", "models"],
         data: bytes | None = None,
     ) -> Answer:
-        """Send a request until it is answered for good, or the tries are used up."""
+        """Send a request until it gets a final answer, or no tries are left."""
         for number in range(self._retries + 1):
             answer = self._calls.ask(method, path, data, self._timeout)
             if number == self._retries or not answer.worth_another_try:
@@ -81,7 +81,7 @@ class Endpoint:
         self._calls.close()
 
     def nonsense(self) -> EndpointError:
-        """Return the error for an answer that no OpenAI-compatible API gives."""
+        """Return the error for an answer that isn't of an OpenAI-compatible API."""
         return EndpointError(
             f"{self.url}: answers something that is not of an OpenAI-compatible API; check the "
             "base URL (it usually ends in /v1)",
@@ -96,15 +96,15 @@ class Endpoint:
 
 
 def _pause(headers: Mapping[str, str], number: int) -> float | None:
-    """Return the seconds until the next try, or None if the endpoint asks for too many."""
-    asked = _asked_pause(headers.get("retry-after"))
-    if asked is not None:
-        return asked if asked <= LONGEST_ASKED_PAUSE else None
+    """Return the seconds until the next try, or None if the endpoint asks for too long a pause."""
+    requested = _retry_after(headers.get("retry-after"))
+    if requested is not None:
+        return requested if requested <= LONGEST_ASKED_PAUSE else None
     longest: float = min(FIRST_PAUSE * 2.0**number, LONGEST_PAUSE)
     return longest * (1 - 0.25 * random.random())  # noqa: S311 (spreads load, hides nothing)
 
 
-def _asked_pause(value: str | None) -> float | None:
+def _retry_after(value: str | None) -> float | None:
     """Read a Retry-After header: seconds, or a date."""
     if value is None:
         return None

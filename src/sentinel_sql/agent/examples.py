@@ -1,22 +1,22 @@
-"""Worked examples made from a schema alone, so that every database gets fitting ones.
+"""Makes worked examples from a schema, so that every database has fitting ones.
 
-They show the form of a run, and that a stored spelling is looked up before it is used. No row of
-the database is read for them.
+They show the form of a run, and that a stored spelling is looked up before it is used. No rows of
+the database are read.
 """
 
 from __future__ import annotations
 
 from sentinel_sql.schema import Schema, written
 
-_TELLING_NAMES = ("title", "label", "name", "drug", "description", "type", "category")
+_TYPICAL_NAMES = ("title", "label", "name", "drug", "description", "type", "category")
 _TEXT_TYPES = ("char", "text", "string", "clob")
 _TIME_TYPES = ("time", "date")
-# Asked for in the example of an unanswerable question; the first that no column name holds.
+# Subject of the unanswerable example: the first that is in no column name.
 _ABSENT = (("phone number", "phone"), ("shoe size", "shoe"), ("favourite colour", "colo"))
 
 
 def worked_examples(schema: Schema, clock: str) -> tuple[str, ...]:
-    """Return up to four examples: look first, correct, relative time, nothing to answer from."""
+    """Return up to four examples: a lookup, a correction, a relative time, an abstention."""
     found = (_look_first(schema), _join(schema), _this_year(schema, clock), _absent(schema))
     return tuple(example for example in found if example is not None)
 
@@ -36,7 +36,7 @@ FINAL_SQL: SELECT COUNT(*) FROM {table} WHERE {column} = 'sample b, new'"""  # n
 
 
 def _join(schema: Schema) -> str | None:
-    """Show a query corrected after an error: the column is in another table."""
+    """Return an example of a query corrected after an error: the column is in another table."""
     place = _text_column(schema)
     for key in schema.foreign_keys:
         if place is None or place[0] != key.to_table or key.table == key.to_table:
@@ -65,9 +65,9 @@ def _this_year(schema: Schema, clock: str) -> str | None:
     ]
     if not times:
         return None
-    # Of things that happen often, such as admittime, rather than a date of birth.
-    telling = (place for place in times if any(word in place[1] for word in _TIME_TYPES))
-    table, column = map(written, next(telling, times[0]))
+    # Prefer a column such as admittime to a date of birth.
+    typical = (place for place in times if any(word in place[1] for word in _TIME_TYPES))
+    table, column = map(written, next(typical, times[0]))
     return f"""\
 QUESTION: When was the first {column} in {table} this year?
 THOUGHT: This year is {clock[:4]}, by the database's time.
@@ -86,15 +86,15 @@ FINAL: null"""
 
 
 def _text_column(schema: Schema) -> tuple[str, str] | None:
-    """Return a text column, of a table that others refer to and with a telling name if any."""
+    """Return a text column, if possible with a typical name in a table that others refer to."""
     referred = {key.to_table for key in schema.foreign_keys}
     best: tuple[int, str, str] | None = None
     for table, columns in schema.tables.items():
         for column, kind in columns.items():
             if not any(word in kind.lower() for word in _TEXT_TYPES) or column.endswith("id"):
                 continue
-            telling = [at for at, word in enumerate(_TELLING_NAMES) if word in column]
-            rank = (telling[0] if telling else len(_TELLING_NAMES)) - 20 * (table in referred)
+            typical = [at for at, word in enumerate(_TYPICAL_NAMES) if word in column]
+            rank = (typical[0] if typical else len(_TYPICAL_NAMES)) - 20 * (table in referred)
             if best is None or rank < best[0]:
                 best = (rank, table, column)
     return best[1:] if best else None

@@ -1,7 +1,7 @@
-"""What an agent is told beside a result that leads nowhere, so that it goes on rather than round.
+"""Advice to an agent after an error, an empty result or a repeated query (ours).
 
-A hint names the schema's own tables and columns, never a row. Ours: small models send a failing
-query again, or give up, where one line shows them the way.
+A hint names tables and columns of the schema, never a row. Without it, small models send a failing
+query again or give up.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def hint(observation: Observation, *, repeated: bool, schema: Schema) -> str | N
     """Return one line of advice after a step that committed to nothing, or None.
 
     Args:
-        observation: what the step showed.
-        repeated: the same query was sent before.
-        schema: of the database.
+        observation: observation of the step.
+        repeated: True if the same query was sent before.
+        schema: schema of the database.
     """
     if observation.kind == "error":
         return _after_error(observation.error or "", schema, repeated=repeated)

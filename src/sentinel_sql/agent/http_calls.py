@@ -1,7 +1,7 @@
-"""HTTP calls to one address: httpx with a deadline over each whole call, shared by threads.
+"""HTTP calls to one address by httpx, with a deadline for each whole call.
 
-httpx bounds each wait and not the whole call, so that a server which sends a byte now and then is
-never stopped. Here its asynchronous client runs in one thread, where a whole call can be cancelled.
+httpx bounds each wait but not the whole call, so a server that sends a byte now and then is never
+stopped. Here httpx's asynchronous client runs in one thread, where a whole call can be cancelled.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from sentinel_sql.address import shown_address
 from sentinel_sql.errors import EndpointError
 
 CONNECT_SECONDS = 10.0
-"""Longest wait for a connection; ours."""
+"""Longest wait for a connection (our choice)."""
 
 IDLE_SECONDS = 4.0
-"""How long an idle connection is kept; ours, below the 5 s after which many servers hang up."""
+"""Seconds that an idle connection is kept (our choice), below the 5 s of many servers."""
 
 LATE = "late"
-"""Fault of a call that had no answer in time."""
+"""Fault of a call without an answer in time."""
 
 _RETRIED = frozenset({408, 409, 425, 429})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What came back: a status and a body, or no status and the fault that kept it away.
+    """The answer to a request: a status and a body, or a fault and no status.
 
-    Names of `headers` are in lower case. `seconds` is from the request to the last byte, and
-    `tries` counts the requests that were sent until this answer.
+    Names of `headers` are in lower case. `seconds` is the time from the request to the last byte,
+    and `tries` the number of requests until this answer.
     """
 
     status: int | None
@@ -55,12 +55,12 @@ class Answer:
 
     @property
     def worth_another_try(self) -> bool:
-        """Whether the same request may fare better later."""
+        """Whether the same request may succeed later."""
         return self.status is None or self.status in _RETRIED or self.status >= 500
 
     @property
     def text(self) -> str:
-        """The body as text, without a byte order mark, in the charset that the header names."""
+        """The body as text, decoded by the charset of the header, without a byte order mark."""
         named = re.search(r"charset=\"?([\w.-]+)", self.headers.get("content-type", ""), re.I)
         encoding = named[1] if named else "utf-8"
         if self.body.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -89,7 +89,7 @@ def parse_json(text: str) -> Any:
     try:
         return from_json(text)
     except ValueError:
-        # The quick parser refuses half a surrogate pair, as tokens cut inside a character are.
+        # The fast parser refuses half a surrogate pair, which a token cut inside a character holds.
         try:
             return json.loads(text)
         except RecursionError as error:
@@ -104,14 +104,14 @@ class HttpCalls:
     `url` is the base URL without password, query and fragment.
 
     Raises:
-        EndpointError: `base_url` is no http(s) address, or a proxy of the environment is none.
+        EndpointError: `base_url` is no http(s) address, or the environment's proxy can't be used.
     """
 
     def __init__(self, base_url: str, headers: Mapping[str, str]) -> None:
         address = _address(base_url)
         self.url = shown_address(base_url)
         self._prefix = address.path.rstrip("/")
-        # Parsing an address costs as much as the rest of a call in httpx.
+        # Parsing an address takes as long as the rest of a call in httpx.
         self._url = lru_cache(
             lambda path: address.copy_with(path=f"{self._prefix}/{path}", userinfo=b"")
         )
@@ -143,14 +143,14 @@ class HttpCalls:
         self._closed = False
 
     def ask(self, method: str, path: str, data: bytes | None, seconds: float) -> Answer:
-        """Send one request and read its answer, within `seconds` in all. Never raises."""
+        """Send one request and read its whole answer within `seconds`. Never raises."""
         if self._closed:
             return Answer(status=None, fault="closed")
         answer: Answer = self._run(self._ask(method, path, data, seconds))
         return answer
 
     def close(self) -> None:
-        """Close the connections; calls under way end with a fault."""
+        """Close the connections; running calls end with a fault."""
         if self._closed:
             return
         self._closed = True
@@ -192,7 +192,7 @@ class HttpCalls:
 
 
 class _QueryFilter(logging.Filter):
-    """Takes query and password out of the addresses of one host in httpx's log."""
+    """Removes query and password from the addresses of one host in httpx's log."""
 
     def __init__(self, host: str) -> None:
         super().__init__()
@@ -210,7 +210,7 @@ class _QueryFilter(logging.Filter):
 
 
 def _fault(error: Exception) -> str:
-    """Return the system's words or a refusing proxy's status; of other errors the kind only."""
+    """Return the system's message or a proxy's status; for other errors only the type."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -225,7 +225,7 @@ def _fault(error: Exception) -> str:
 
 def _address(base_url: str) -> httpx.URL:
     try:
-        urlsplit(base_url)  # refuses a bracket that never closes, which httpx escapes
+        urlsplit(base_url)  # refuses an unclosed bracket, which httpx would escape
         address = httpx.URL(base_url)
         usable = address.scheme in ("http", "https") and bool(address.host) and address.port != 0
         usable = usable and (address.port or 1) < 65536

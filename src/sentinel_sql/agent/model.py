@@ -1,4 +1,4 @@
-"""What an agent needs of a language model: `ChatModel`, and the `Reply` it gives."""
+"""The protocol of a language model, `ChatModel`, and its `Reply`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypedDict
 
 CutBy = Literal["length", "filter", "fault"]
-"""What ended a reply before its end: its cap, a content filter, or a fault of the server."""
+"""What cut a reply: its length limit, a content filter, or a fault of the server."""
 
 
 class Message(TypedDict):
@@ -19,22 +19,21 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """What a model answered, and what it cost.
+    """A model's reply and its cost.
 
     Attributes:
-        text: the reply itself, a native tool call in the form of the prompt; may be empty.
-        logprobs: natural log-probability of each generated token, or None where the model
-            tells none.
+        text: the text of the reply, with a native tool call in the form of the prompt; may be
+            empty.
+        logprobs: natural log-probability of each generated token, or None if not reported.
         entropies: entropy of each generated token in nats (see `telemetry.entropy`), or None.
-        prompt_tokens: tokens read, or None where the model tells none.
+        prompt_tokens: tokens read, or None if not reported.
         completion_tokens: tokens generated, or None.
         seconds: wall time from the request to the last byte of the answer.
-        cut_by: what ended the reply before its end; None for a whole one. A cut reply commits to
-            nothing.
-        telemetry_unread: log-probabilities came that can't be (above 0, no number, another form)
-            and weren't taken.
-        first: the likeliest first tokens with their natural log-probabilities, likeliest first;
-            empty where the model tells none.
+        cut_by: what cut the reply; None for a whole one. A cut reply commits to nothing.
+        telemetry_unread: True if the log-probabilities were impossible (above 0, no number, another
+            form) and were ignored.
+        first: the most likely first tokens with their natural log-probabilities, in falling order;
+            empty if not reported.
         reasoning: whether the text is reasoning alone, as no other text came.
     """
 
@@ -55,18 +54,18 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name, as it stands in a trajectory."""
+        """The model's name in trajectories."""
         ...
 
     @property
     def temperature(self) -> float | None:
-        """Sampling temperature, as it stands in a trajectory; None where unknown."""
+        """Sampling temperature in trajectories; None if unknown."""
         ...
 
     def complete(self, messages: Sequence[Message]) -> Reply:
         """Answer a chat.
 
         Raises:
-            EndpointError: no answer could be had, retries included.
+            EndpointError: there was no answer, even after retries.
         """
         ...

@@ -19,26 +19,26 @@ from sentinel_sql.errors import EndpointError
 class OpenAIModel:
     """A model of an OpenAI-compatible endpoint; any number of threads may share one.
 
-    Failed calls are tried again, after jittered, doubling pauses or as long as the endpoint's
-    Retry-After asks, where that can help: no connection, no answer in time, status 408, 409, 425,
-    429 and 5xx. A field that the endpoint refuses (temperature, seed, stop, log-probabilities, the
-    name of the reply's cap) is left out or renamed, each by itself; `adapted` says which.
+    Calls are tried again if that can help: no connection, no answer in time, status 408, 409, 425,
+    429 and 5xx. The pauses double and vary at random, or follow the endpoint's Retry-After. Each
+    field that the endpoint refuses (temperature, seed, stop, log-probabilities, the name of the
+    length limit) is left out or renamed; `adapted` lists them.
 
     Args:
         base_url: address of the API, usually ending in `/v1`; nothing else is ever called.
         model: the model's name at the endpoint.
         api_key: the key; None takes the environment's OPENAI_API_KEY, or sends "none".
         temperature: sampling temperature, ≥ 0; 0 in the paper.
-        max_tokens: cap of one reply, so that a model that never ends is cut.
+        max_tokens: length limit of a reply, so that an endless reply is cut.
         seed: sampling seed, or None to send none.
-        stop: texts at which a reply is cut, so that no model goes on to invent the result.
-        timeout: seconds that one try may take in all, from request to last byte.
+        stop: texts at which a reply is cut, so that the model can't invent a result.
+        timeout: most seconds of one try, from request to last byte.
         retries: further tries after the first, ≥ 0.
-        top: alternatives asked for each token; endpoints grant 20 at most.
+        top: number of alternatives to request for each token; endpoints grant at most 20.
 
     Raises:
         EndpointError: `base_url` is no http(s) address.
-        InputError: the timeout is no time.
+        InputError: the timeout is out of range.
     """
 
     def __init__(
@@ -78,17 +78,17 @@ class OpenAIModel:
 
     @property
     def name(self) -> str:
-        """The model's name, as it stands in a trajectory."""
+        """The model's name in trajectories."""
         return self._model
 
     @property
     def temperature(self) -> float | None:
-        """Sampling temperature, as it stands in a trajectory."""
+        """Sampling temperature in trajectories."""
         return self._temperature
 
     @property
     def adapted(self) -> tuple[str, ...]:
-        """What the endpoint refused and what was done, such as `temperature left out`."""
+        """The refused fields and their changes, such as `temperature left out`."""
         return self._fields.adapted
 
     def complete(self, messages: Sequence[Message]) -> Reply:
@@ -128,7 +128,7 @@ def list_models(
     """Return the names of the models that an endpoint serves.
 
     Raises:
-        EndpointError: the endpoint is down, refuses, or is none.
+        EndpointError: the endpoint is down, refuses, or isn't OpenAI-compatible.
     """
     endpoint = Endpoint(base_url=base_url, api_key=api_key, timeout=timeout, retries=0)
     try:

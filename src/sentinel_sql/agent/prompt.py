@@ -1,8 +1,8 @@
-"""The words an agent is led with: rules, schema, the database's clock, worked examples.
+"""The agent's prompt: rules, schema, the database's clock, worked examples.
 
-All that stands before the question is the same, byte for byte, for every question over one
-database, so that an endpoint that caches prompts reads it once. The examples are turns of the
-chat: shown as text, small models go on writing the results themselves.
+The text before the question is the same, byte for byte, for every question over one database, so
+that an endpoint that caches prompts reads it once. The examples are turns of the chat: if they are
+shown as text, small models write results themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sentinel_sql.schema import Schema, written
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wording:
-    """One way to put the rules; `examples` says whether worked examples stand below them."""
+    """One wording of the rules; `examples` says whether worked examples follow."""
 
     rules: str
     examples: bool
@@ -70,9 +70,9 @@ FINAL: null says that the tables don't hold what is asked. Give one action a tur
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """What stands before every question: a system prompt, and worked examples as turns of a chat.
+    """The prompt before every question: a system prompt, and worked examples as turns of a chat.
 
-    `sha256` tells it from any other.
+    `sha256` identifies it.
     """
 
     name: str
@@ -81,12 +81,12 @@ class Prompt:
 
     @property
     def messages(self) -> list[Message]:
-        """The chat so far, to which a question is added; the same for all of them."""
+        """The messages before the question, the same for all questions."""
         return [{"role": "system", "content": self.system}, *self.examples]
 
     @property
     def sha256(self) -> str:
-        """Hash of all that the model is told before a question."""
+        """Hash of all messages before a question."""
         return hashlib.sha256(json.dumps(self.messages).encode()).hexdigest()
 
     @classmethod
@@ -100,19 +100,19 @@ class Prompt:
         examples: Sequence[str] | None = None,
         dialect: str = "SQLite",
     ) -> Prompt:
-        """Put a prompt together.
+        """Make a prompt.
 
         Args:
             schema: tables and foreign keys to show.
             clock: the database's own current time, `YYYY-MM-DD HH:MM:SS`.
-            name: which wording of `PROMPTS`.
-            notes: what a newcomer to this database should know, in the user's own words.
-            examples: worked examples, each a text in the form of a run (`as_turns`); None makes
-                some from the schema where the wording asks for them.
+            name: name of a wording in `PROMPTS`.
+            notes: the user's notes on this database.
+            examples: worked examples, each a text in the form of a run (`as_turns`). None: they
+                are made from the schema, if the wording has examples.
             dialect: the database's SQL.
 
         Raises:
-            KeyError: no wording of that name.
+            KeyError: there is no wording of that name.
         """
         wording = PROMPTS[name]
         parts = [
@@ -130,9 +130,9 @@ class Prompt:
 
 
 def describe(schema: Schema) -> str:
-    """Return the schema tersely: `table(column, …)` a line, then `table.column -> table.column`.
+    """Return the schema as text: lines `table(column, …)`, then `table.column -> table.column`.
 
-    A name that needs quotes has them.
+    Names are quoted if necessary.
     """
     lines = [
         f"{written(table)}({', '.join(map(written, columns))})"
@@ -149,10 +149,10 @@ def describe(schema: Schema) -> str:
 
 
 def as_turns(example: str) -> list[Message]:
-    """Cut a worked example into the turns of a chat.
+    """Split a worked example into the turns of a chat.
 
-    Lines from `QUESTION:` and from `RESULT:` on are the user's, until a `THOUGHT:`, `SQL:` or
-    `FINAL…:` begins the next turn of the assistant.
+    A line that starts with `QUESTION:` or `RESULT:` begins a turn of the user. A line that starts
+    with `THOUGHT:`, `SQL:`, `FINAL…` or `BEST_SO_FAR:` begins one of the assistant.
     """
     turns: list[Message] = []
     for line in example.strip().splitlines():

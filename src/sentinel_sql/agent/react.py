@@ -1,4 +1,4 @@
-"""The agent: a loop of thought, query and result that yields one `Step` a turn."""
+"""The ReAct agent: a loop of thought, query and result that yields one `Step` for each turn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sentinel_sql.trajectory.record import (
 )
 
 MAX_STEPS = 8
-"""Cap of a run (paper, section on the agents)."""
+"""Step cap of a run (paper, section on the agents)."""
 
 REMINDER = (
     "no valid action found. Answer with one of: SQL: <query> | FINAL_SQL: <query> | FINAL: null"
@@ -41,7 +41,7 @@ CUT_REMINDER = (
 
 
 class Asked(Protocol):
-    """All that an agent is told of a question; `Question` and `AskedQuestion` both fit."""
+    """The parts of a question that an agent gets; `Question` and `AskedQuestion` both fit."""
 
     @property
     def id(self) -> str:
@@ -56,16 +56,16 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ReactAgent:
-    """An agent of one action a turn. It keeps nothing between runs: any thread may use it.
+    """An agent with one action in each turn. It has no state of a run, so threads may share it.
 
     Attributes:
-        model: who writes the turns.
-        database: where the queries run.
-        prompt: what stands before the question.
-        max_steps: turns after which a run without commitment ends, ≥ 1.
-        commit_on_error: whether a final SQL that the database can't execute ends the run; off,
-            the agent is shown the error and goes on (ours).
-        name: the agent's name in its trajectories.
+        model: the model that writes the turns.
+        database: the database that runs the queries.
+        prompt: the prompt before the question.
+        max_steps: step cap, ≥ 1.
+        commit_on_error: whether a final SQL that fails ends the run. If False, the agent sees the
+            error and continues (our choice).
+        name: the agent's name in trajectories.
     """
 
     model: ChatModel
@@ -77,7 +77,7 @@ class ReactAgent:
 
     @property
     def info(self) -> AgentInfo:
-        """What tells this agent from another."""
+        """The identity of this agent."""
         return AgentInfo(
             name=self.name,
             model=self.model.name,
@@ -88,7 +88,7 @@ class ReactAgent:
         )
 
     def steps(self, question: Asked) -> Iterator[Step]:
-        """Run, and yield each step as it is done; ends at a commitment or at the cap.
+        """Run on a question, and yield each step when it is done, until a commitment or the cap.
 
         Raises:
             EndpointError: the model can't be reached, or only reasons; the run is void then.
@@ -109,16 +109,16 @@ class ReactAgent:
             chat.add(step)
 
     def chat(self, question: str) -> Chat:
-        """Return the chat at the start of a run, as the model is asked with at its first turn."""
+        """Return the chat of a run before its first turn."""
         return Chat(self.prompt, question, schema=self.database.schema, max_steps=self.max_steps)
 
     def run(self, question: Asked) -> Trajectory:
         """Run to the end.
 
         Raises:
-            EndpointError: the model can't be reached; the run is void then.
+            EndpointError: the model can't be reached; there is no run then.
         """
-        return finished(self.info, question, self.database, self.steps(question))
+        return make_trajectory(self.info, question, self.database, self.steps(question))
 
     def _step(self, index: int, reply: Reply, action: Action) -> Step:
         sql_seconds: float | None = None
@@ -152,7 +152,7 @@ class ReactAgent:
 
 
 def whole_action(reply: Reply) -> Action:
-    """Return the action of a reply; `invalid` if it was cut, as its query may lack its end."""
+    """Return the action of a reply; `invalid` if it was cut, as its query may be incomplete."""
     action = parse_reply(reply.text)
     if reply.cut_by is None:
         return action
@@ -170,7 +170,7 @@ def _notes(reply: Reply) -> tuple[StepNote, ...]:
 
 
 def observe(result: ExecutionResult) -> Observation:
-    """Return what an execution showed, as agent and monitor are both shown it."""
+    """Return the observation of a result, which both agent and monitor see."""
     ran = result.kind in ("rows", "empty")
     return Observation(
         kind=result.kind,
@@ -182,16 +182,16 @@ def observe(result: ExecutionResult) -> Observation:
     )
 
 
-def finished(
+def make_trajectory(
     agent: AgentInfo, question: Asked, database: Database, steps: Iterable[Step]
 ) -> Trajectory:
-    """Return the run that these steps make, its outcome told by the last of them."""
-    taken = tuple(steps)
+    """Return the run of these steps; its outcome follows from the last step."""
+    all_steps = tuple(steps)
     return Trajectory(
         question=AskedQuestion(
             id=question.id, text=question.text, database=database.name, clock=database.clock
         ),
         agent=agent,
-        steps=taken,
-        outcome=outcome_of(taken, commit_on_error=agent.commit_on_error),
+        steps=all_steps,
+        outcome=outcome_of(all_steps, commit_on_error=agent.commit_on_error),
     )

@@ -1,6 +1,6 @@
-"""Why an answer of an endpoint is none, in one line with the remedy.
+"""Errors for answers of an endpoint that can't be used, in one line with the remedy.
 
-An endpoint's own words are read and never quoted, as they may quote the prompt or the key.
+An endpoint's own message is read but never quoted, because it may quote the prompt or the key.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOO_LONG = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorBody:
-    """What an error's body says: a code of plain letters, the field that it names, its words."""
+    """The body of an error: its code in plain letters, the field that it names, its message."""
 
     code: str = ""
     param: str = ""
@@ -35,8 +35,8 @@ class ErrorBody:
 
     @property
     def no_credit(self) -> bool:
-        """Whether the account can't pay, which no further try mends."""
-        if self.code.upper() == "RESOURCE_EXHAUSTED":  # a limit by the minute, in the same words
+        """Whether the account has no credit, so that a further try can't help."""
+        if self.code.upper() == "RESOURCE_EXHAUSTED":  # a limit for each minute
             return False
         return bool(_NO_CREDIT_CODE.search(self.code) or _NO_CREDIT.search(self.words))
 
@@ -57,13 +57,13 @@ def error_body(answer: Answer) -> ErrorBody:
     error = data.get("error", data) if isinstance(data, Mapping) else data
     if not isinstance(error, Mapping):
         return ErrorBody(words=str(error)[:2000])
-    spelled = [error.get(name) for name in ("code", "type", "status")]
-    codes = [one for one in spelled if isinstance(one, str) and _ERROR_CODE.fullmatch(one)]
-    telling = next((one for one in codes if _NO_CREDIT_CODE.search(one)), None)
+    codes_given = [error.get(name) for name in ("code", "type", "status")]
+    codes = [one for one in codes_given if isinstance(one, str) and _ERROR_CODE.fullmatch(one)]
+    credit_code = next((one for one in codes if _NO_CREDIT_CODE.search(one)), None)
     param = error.get("param")
     words = [error.get(name) for name in ("message", "detail", "error", "msg")]
     return ErrorBody(
-        code=telling or (codes[0] if codes else ""),
+        code=credit_code or (codes[0] if codes else ""),
         param=param if isinstance(param, str) else "",
         words=" ".join(str(one) for one in words if one)[:2000],
     )
@@ -102,11 +102,11 @@ def refusal(
     """Return the error for an answer that can't be used.
 
     Args:
-        url: the endpoint's address as it may be shown.
-        answer: the last one; its `tries` are told.
-        timeout: seconds that each try had.
-        model: the model asked for, where one was.
-        left_out: what was already adapted in the request, in words.
+        url: the endpoint's address without secrets.
+        answer: the last answer, with the number of tries.
+        timeout: seconds of each try.
+        model: the requested model, or None.
+        left_out: text about fields that were already adapted.
     """
     tries = f"{answer.tries} tries" if answer.tries > 1 else "1 try"
     status = answer.status
@@ -122,10 +122,10 @@ def refusal(
             for_every_call=True,
         )
     body = error_body(answer)
-    told = f"status {status}, {body.code}" if body.code else f"status {status}"
-    told += f", {tries}" if answer.tries > 1 else ""
+    details = f"status {status}, {body.code}" if body.code else f"status {status}"
+    details += f", {tries}" if answer.tries > 1 else ""
     what, every = _what_is_wrong(status, body, model)
-    return EndpointError(f"{url}: {what} ({told}){left_out}", for_every_call=every)
+    return EndpointError(f"{url}: {what} ({details}){left_out}", for_every_call=every)
 
 
 def _what_is_wrong(status: int, body: ErrorBody, model: str | None) -> tuple[str, bool]:

@@ -1,8 +1,8 @@
-"""Asking a model how sure it is of the answer that it just gave: P(True), or a number in words.
+"""Asks a model how sure it is of its last answer: P(True), or a stated number.
 
-Both go on from the chat of the run, so that all but the last lines is what the model has read
-before. P(True) is of Kadavath et al. (arXiv:2207.05221), the verbalized confidence of Tian et
-al. (arXiv:2305.14975); the wordings are ours.
+Both continue the chat of the run, so that the model has read all but the last lines before. P(True)
+is by Kadavath et al. (arXiv:2207.05221), the verbalized confidence by Tian et al.
+(arXiv:2305.14975); the wordings are ours.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import re
 from typing import Literal
 
-from sentinel_sql.agent.chat import Chat, said
+from sentinel_sql.agent.chat import Chat, reply_of
 from sentinel_sql.agent.model import Message, Reply
 from sentinel_sql.trajectory.record import Step
 
@@ -22,40 +22,40 @@ HOW_SURE = (
 )
 
 WORD_TOKENS = 1
-"""Longest reply to `IS_IT_TRUE`: its first token is all that counts."""
+"""Longest reply to `IS_IT_TRUE`: only its first token counts."""
 
 NUMBER_TOKENS = 8
-"""Longest reply to `HOW_SURE`, ours: a number and what small models write before it."""
+"""Longest reply to `HOW_SURE` (our choice): a number, and text that small models write first."""
 
 ALTERNATIVES = 20
-"""Alternatives asked for the one token of P(True): as many as endpoints grant."""
+"""Alternatives to request for the token of P(True), the most that endpoints grant."""
 
 _NUMBER = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)")
 
 
-def asked_after_answer(chat: Chat, answer: Step, ask: str) -> list[Message]:
-    """Return the chat that shows the model its answer's result and asks of it.
+def chat_with_question(chat: Chat, answer: Step, ask: str) -> list[Message]:
+    """Return the chat that shows the model its answer's result and asks about it.
 
     Args:
-        chat: of the run, up to the step that answered.
-        answer: that step.
+        chat: chat of the run before the answer.
+        answer: the step with the answer.
         ask: `IS_IT_TRUE` or `HOW_SURE`.
     """
     return [
         *chat.messages,
-        {"role": "assistant", "content": said(answer)},
+        {"role": "assistant", "content": reply_of(answer)},
         {"role": "user", "content": f"RESULT: {answer.observation.text}\n{ask}"},
     ]
 
 
 def p_true(reply: Reply) -> tuple[float | None, Literal["logprobs", "word"]]:
-    """Return P(True), in [0, 1], and by what it was read.
+    """Return P(True), in [0, 1], and how it was read.
 
-    By log-probabilities: the share of `True` in what the listed first tokens give to `True` and
-    `False`, in any case and spacing. Ours: of a word that isn't listed, the probability of the
-    least likely token that is, which bounds it from above. Where the endpoint tells no
-    log-probabilities, or neither word is listed, by the word that it wrote: 1 or 0, or None where
-    it wrote neither.
+    `logprobs`: the probability of `True` among the listed first tokens, divided by that of `True`
+    and `False` together, in any case and spacing. If one word isn't listed, its probability is that
+    of the least likely listed token, an upper bound (our choice). `word`: without
+    log-probabilities, or if neither word is listed, it is 1 or 0 by the word in the reply, or None
+    if the reply has neither.
     """
     listed = [(text.strip().lower(), math.exp(logprob)) for text, logprob in reply.first]
     true, false = (sum(p for text, p in listed if text == word) for word in ("true", "false"))
@@ -68,7 +68,7 @@ def p_true(reply: Reply) -> tuple[float | None, Literal["logprobs", "word"]]:
 
 
 def percentage(text: str) -> float | None:
-    """Return the first number of a reply as a share in [0, 1]; None without one of 0 to 100."""
+    """Return the first number of a reply, from 0 to 100, as a share in [0, 1], or None."""
     found = _NUMBER.search(text)
     number = float(found[1]) if found else math.nan
     return number / 100 if 0 <= number <= 100 else None

@@ -1,4 +1,4 @@
-"""Where a query ends in running text: the one scanner that knows strings, fences and chatter."""
+"""Finds where a query ends in a reply, with regard to strings, fences and other text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from sentinel_sql.agent.template_tokens import MARKER, MARKER_PATTERN
 
 UNCLOSED_STRINGS = 8
-"""Queries of a reply that may hold a string without end before quotes are trusted no more; ours,
-as each makes the reader look at the whole rest."""
+"""Most queries of a reply with an unclosed string before quotes are ignored (our choice), as each
+makes the reader scan the whole rest."""
 
 _STATEMENT = re.compile(
     r"(?:SELECT|WITH|VALUES|EXPLAIN|PRAGMA|SHOW|DESCRIBE|INSERT|UPDATE|DELETE|REPLACE|MERGE|CREATE"
@@ -22,7 +22,7 @@ _OPENING = re.compile(
     r"(?:`(?!`))?"
 )
 
-# A line that begins so goes on with the query above it.
+# A line that begins like this continues the query above it.
 _GOES_ON = re.compile(
     r"(?:SELECT|FROM|WHERE|AND|OR|NOT|IN|IS|ON|AS|USING|JOIN|INNER|LEFT|RIGHT|FULL|OUTER|CROSS"
     r"|NATURAL|ORDER|GROUP|BY|HAVING|LIMIT|OFFSET|FETCH|UNION|INTERSECT|EXCEPT|ALL|DISTINCT|CASE"
@@ -31,7 +31,7 @@ _GOES_ON = re.compile(
     r"|[(),=<>+*/%|\"'‘“.\[]|--|/\*|!=|-\s*[\d(]|\d",
     re.IGNORECASE,
 )
-# A query that breaks off so needs what stands on the next line.
+# A query that ends a line like this continues on the next line.
 _EXPECTS = re.compile(
     r"(?:[,(=<>+\-*/%|.]|\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|NOT|IN|IS|ON|AS|USING|JOIN|INNER"
     r"|LEFT|RIGHT|FULL|OUTER|CROSS|ORDER|GROUP|BY|HAVING|LIMIT|OFFSET|UNION|ALL|INTERSECT|EXCEPT"
@@ -41,7 +41,7 @@ _EXPECTS = re.compile(
 )
 _SENTENCE_END = re.compile(r"[\w)'\"`*][.!?:][*`)]*\s*\Z")
 _PROSE_START = re.compile(r"[A-Z][a-z']+ [a-z]")
-# All that the scanner must look at; what stands between is copied as it is.
+# Characters that the scanner must handle; all text between them is copied.
 _SPECIAL = re.compile(r"['\"‘’“”;`\n()/<\[-]")
 _SPACE = re.compile(r"[ \t\n]*+")
 _TYPOGRAPHIC = {"‘": "'", "’": "'", "“": '"', "”": '"'}
@@ -49,16 +49,16 @@ _CLOSES = {"‘": "’‘'", "’": "’‘'", "“": '”“"', "”": '”“"
 
 
 def looks_like_sql(text: str) -> bool:
-    """Return whether a text begins with an SQL statement, comments and parentheses aside."""
+    """Return whether a text begins with an SQL statement, after comments and parentheses."""
     return QueryReader(text, _STATEMENT).begins_at(0)
 
 
 class QueryReader:
-    """Takes queries out of one reply, in time linear in it.
+    """Extracts queries from one reply, in linear time.
 
     Args:
         text: the whole reply.
-        tag: what ends a query at the start of a line.
+        tag: a pattern that ends a query at the start of a line.
     """
 
     def __init__(self, text: str, tag: re.Pattern[str]) -> None:
@@ -68,16 +68,16 @@ class QueryReader:
         self._unclosed_left = UNCLOSED_STRINGS
 
     def take(self, start: int) -> tuple[str | None, int]:
-        """Take the query that begins at `start`, and tell where it ends.
+        """Return the query that begins at `start`, and its end.
 
-        It ends outside of strings at a `;`, a closing fence, a token of a chat template or a tag,
-        or at a line that doesn't go on with it. String literals stay byte for byte as they are.
+        Outside of strings it ends at a `;`, a closing fence, a token of a chat template or a tag,
+        or at a line that doesn't continue it. String literals stay unchanged, byte for byte.
 
         Args:
             start: where the query may begin; blanks, a fence or a backtick may come first.
 
         Returns:
-            The query without its `;`, and the offset behind it; (None, start) if none begins there.
+            The query without its `;`, and the offset after it; (None, start) if none begins there.
         """
         text = self._text
         opening = _OPENING.match(text, start)
@@ -89,7 +89,7 @@ class QueryReader:
         if self._unclosed_left:
             sql, end = self._scan(opening.end(), fenced=fenced, quotes=True)
         if sql is None:
-            # A string that never closes would swallow the rest, so quotes can't be trusted here.
+            # An unclosed string would include the whole rest, so quotes are ignored here.
             self._unclosed_left = max(self._unclosed_left - 1, 0)
             sql, end = self._scan(opening.end(), fenced=fenced, quotes=False)
         if sql is None:
@@ -100,7 +100,7 @@ class QueryReader:
         return (sql, end) if looks_like_sql(sql) else (None, start)
 
     def begins_at(self, at: int) -> bool:
-        """Tell whether a statement begins there, comments and parentheses aside."""
+        """Return whether a statement begins there, after comments and parentheses."""
         text = self._text
         while True:
             lead = _BLANKS.match(text, at)
@@ -110,7 +110,7 @@ class QueryReader:
             at = text.find("*/", at + 2) + 2
 
     def _scan(self, start: int, *, fenced: bool, quotes: bool) -> tuple[str | None, int]:
-        """Copy the query from `start` on; (None, start) if a string in it never closes."""
+        """Copy the query from `start` on; (None, start) if a string in it is unclosed."""
         text = self._text
         out: list[str] = []
         at = start
@@ -170,7 +170,7 @@ class QueryReader:
         return "".join(out), at
 
     def _ends_at_line(self, following: int, out: list[str], *, fenced: bool, depth: int) -> bool:
-        """Tell whether the query ends before the line whose text begins at `following`."""
+        """Return whether the query ends before the line whose text begins at `following`."""
         text = self._text
         if following >= len(text):
             return True
@@ -188,7 +188,7 @@ class QueryReader:
 
 
 def _string_end(text: str, at: int) -> int:
-    """Return the offset behind the string that opens at `at`, or -1; doubled quotes are content."""
+    """Return the offset after the string that opens at `at`, or -1; doubled quotes are content."""
     quote = text[at]
     close = text.find(quote, at + 1)
     while close >= 0 and text[close + 1 : close + 2] == quote:
@@ -197,7 +197,7 @@ def _string_end(text: str, at: int) -> int:
 
 
 def _typographic_end(text: str, at: int) -> int:
-    """Return the offset behind the literal that a typographic quote opens on this line, or -1."""
+    """Return the offset after the literal that a typographic quote opens on this line, or -1."""
     closers = _CLOSES[text[at]]
     for end in range(at + 1, len(text)):
         if text[end] == "\n":

@@ -1,4 +1,4 @@
-"""Token telemetry: from what an endpoint tells of each token to log-probability and entropy."""
+"""Token telemetry: reads log-probabilities and entropies from an endpoint's reply."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 TOP = 5
-"""Alternatives asked of an endpoint for every token (paper, section on telemetry)."""
+"""Alternatives to request for every token (paper, section on telemetry)."""
 
 FLOOR = -100.0
-"""Smallest log-probability kept, ours: endpoints write -9999 or -Infinity for "never"."""
+"""Smallest log-probability (our choice): endpoints write -9999 or -Infinity for "never"."""
 
 
 ROUNDING = 1e-3
-"""Largest log-probability above 0 that counts as rounding and becomes 0; ours, of half floats."""
+"""Largest log-probability above 0 that counts as rounding and becomes 0 (our choice)."""
 
 
 def entropy(logprobs: Iterable[float]) -> float:
     """Return −Σ p ln p over the listed alternatives, in nats, ≥ 0.
 
-    The listed probabilities are taken as they are and not scaled to sum to 1, so that the
-    figure is a lower bound on the entropy of the whole vocabulary, as in the paper.
+    The listed probabilities aren't scaled to sum to 1, so that the figure is a lower bound on the
+    entropy of the whole vocabulary, as in the paper.
     """
     total = 0.0
     for logprob in logprobs:
@@ -35,12 +35,12 @@ def read_tokens(
     """Read `choices[0].logprobs.content` of a chat completion.
 
     Args:
-        content: one mapping a token with `logprob`, and `top_logprobs` where it was granted.
+        content: one mapping for each token, with `logprob` and, if granted, `top_logprobs`.
 
     Returns:
         Chosen-token log-probabilities and entropies, of equal length; the entropies are empty
-        if alternatives are missing for any token. None if the data aren't of that form, or hold a
-        log-probability that can't be: above 0, or no number.
+        if a token has no alternatives. None if the data have another form, or a log-probability is
+        impossible: above 0, or no number.
     """
     logprobs: list[float] = []
     entropies: list[float] = []
@@ -58,10 +58,10 @@ def read_tokens(
 
 
 def read_first(content: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, float], ...]:
-    """Read the alternatives of the first token, with their log-probabilities, likeliest first.
+    """Read the alternatives of the first token with their log-probabilities, most likely first.
 
     Args:
-        content: as for `read_tokens`, which has read it.
+        content: as for `read_tokens`.
     """
     try:
         alternatives = content[0].get("top_logprobs") or ()

@@ -1,4 +1,4 @@
-"""Tokens of chat templates that servers leave in a reply, and the thinking before the answer."""
+"""Removes tokens of chat templates and the thinking before the answer from a reply."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<\n]*(?:<\|constrain\|>[^<\n]*)?<
 def strip_template(text: str) -> str:
     """Return a reply without thinking and without the template's tokens at its beginning.
 
-    Tokens further on are left to the readers of query and thought, which know what is quoted.
+    Later tokens are left to the readers of query and thought, which know what is quoted.
     """
     text = _final_channel(text)
     text = _THINK.sub("", text[_end_of_lead(text) :])
     closing = _THINK_END.search(text)
-    # Where the template itself opens the thinking, the reply only closes it.
-    if closing is not None and not _quoted(text, closing.start(), closing.end()):
+    # If the template itself opens the thinking, the reply only closes it.
+    if closing is not None and not _is_quoted(text, closing.start(), closing.end()):
         text = text[closing.end() :]
     return text[_end_of_lead(text) :]
 
@@ -44,13 +44,13 @@ def strip_template(text: str) -> str:
 def _end_of_lead(text: str) -> int:
     lead = _LEAD.match(text)
     end = lead.end() if lead else 0
-    # An opening tag of thinking belongs to its block, so go back to it.
+    # An opening tag of thinking belongs to its block, so the lead ends before it.
     opened = re.search(r"<think(?:ing)?>|\[THINK\]", text[:end], re.IGNORECASE)
     return opened.start() if opened else end
 
 
 def _final_channel(text: str) -> str:
-    """Return the final message of a reply in the channels of Harmony; other replies as they are."""
+    """Return the final message of a reply in Harmony's channels; other replies unchanged."""
     if not text.lstrip().startswith(("<|channel|>", "<|start|>")):
         return text
     channels = list(_CHANNEL.finditer(text))
@@ -62,8 +62,8 @@ def _final_channel(text: str) -> str:
     return text[channels[-1].end() :] if channels else text
 
 
-def _quoted(text: str, start: int, end: int) -> bool:
-    """Tell whether a place stands within a pair of quotes on its line."""
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    """Return whether a place is within a pair of quotes on its line."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     line_end = len(text) if line_end < 0 else line_end

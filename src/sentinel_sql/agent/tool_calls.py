@@ -1,4 +1,4 @@
-"""Reads the query out of a model's native tool calls, into the form that the prompt asks for."""
+"""Converts a model's native tool calls with a query into the form of the prompt."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ABSTAINS = re.compile(r"\s*(?:null|none|n/a)?\s*\Z", re.IGNORECASE)
 def calls_as_text(calls: Sequence[Any]) -> str:
     """Return the first call that holds a query, or an abstention, as `SQL: …` or the like.
 
-    A tool is one for answers if its name says so (`final_sql`, `submit_answer`). Arguments are a
-    JSON text, an object or the bare query. Empty if no call can be read. Never raises.
+    A tool gives the answer if its name says so (`final_sql`, `submit_answer`). Arguments are a
+    JSON text, an object or the query itself. Empty if no call can be read. Never raises.
     """
     for call in calls:
         if not isinstance(call, Mapping):

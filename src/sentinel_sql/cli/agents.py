@@ -1,4 +1,4 @@
-"""The ReAct agent as the command sets it up: options shared by the verbs that run it."""
+"""Sets up the ReAct agent, and holds the options that the verbs which run it share."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ Examples = Annotated[
     typer.Option(
         "--examples",
         metavar="FILE",
-        help="Worked examples as text, with an empty line between two.  [made from the schema]",
+        help="Worked examples as text, separated by empty lines.  [made from the schema]",
     ),
 ]
 MaxSteps = Annotated[int, typer.Option("--max-steps", min=1, help="The step cap.")]
 MaxTokens = Annotated[int, typer.Option("--max-tokens", min=16, help="Longest reply, in tokens.")]
 Timeout = Annotated[float, typer.Option("--timeout", help="Seconds that one model call may take.")]
-Retries = Annotated[int, typer.Option("--retries", min=0, help="Further tries of a failed call.")]
+Retries = Annotated[
+    int, typer.Option("--retries", min=0, help="How often a failed call is tried again.")
+]
 CommitOnError = Annotated[
     bool,
     typer.Option(
@@ -57,10 +59,10 @@ def react_agent(
     retries: int,
     commit_on_error: bool,
 ) -> Iterator[ReactAgent]:
-    """Set up the agent; its connections are closed at the end.
+    """Set up the agent, and close its connections at the end.
 
     Raises:
-        InputError: no prompt of that name.
+        InputError: there is no prompt of that name.
         EndpointError: `base_url` is no address.
     """
     from sentinel_sql.agent.openai import OpenAIModel
@@ -86,7 +88,7 @@ def react_agent(
 
 @contextmanager
 def prober_of(database: Path, clock: str, *, wanted: bool) -> Iterator[Prober | None]:
-    """Open the database a second time, with the tight bounds of probes."""
+    """Open the database a second time, with the tight bounds of probes; None if not wanted."""
     if not wanted:
         yield None
         return
@@ -101,7 +103,7 @@ def notes_of(path: Path | None) -> str | None:
     """Read a file of notes.
 
     Raises:
-        InputError: it can't be read as text.
+        InputError: the file can't be read as text.
     """
     if path is None:
         return None
@@ -117,7 +119,7 @@ def examples_of(path: Path | None) -> list[str] | None:
     """Read a file of worked examples.
 
     Raises:
-        InputError: it can't be read as text.
+        InputError: the file can't be read as text.
     """
     text = notes_of(path)
     return None if text is None else text.split("\n\n")

@@ -1,4 +1,4 @@
-"""`sentinel ask`: one question, guarded, each step and decision shown as it happens."""
+"""`sentinel ask`: asks one question under guard, and shows each step and decision."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from sentinel_sql.cli.options import (
     limits_of,
 )
 from sentinel_sql.cli.output import AsJson, emit, say, terminal
-from sentinel_sql.cli.settings import named
+from sentinel_sql.cli.settings import is_on_command_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +59,7 @@ SENTINEL_BASE_URL and SENTINEL_MODEL. Or guard a recorded run, without a model:
 
 
 class OnUnavailable(StrEnum):
-    """What follows where the monitor can't judge, as the command line spells it."""
+    """What happens if the monitor can't judge, as written on the command line."""
 
     withhold = "withhold"
     deliver = "deliver"
@@ -69,7 +69,7 @@ def ask(
     context: typer.Context,
     question: Annotated[
         str | None,
-        typer.Argument(metavar="QUESTION", help="In words; with --recorded, a question's id."),
+        typer.Argument(metavar="QUESTION", help="The question; with --recorded, its id."),
     ] = None,
     database: Annotated[
         Path | None,
@@ -89,18 +89,20 @@ def ask(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="NAME", envvar="SENTINEL_MODEL", help="The model's name there."),
+        typer.Option(metavar="NAME", envvar="SENTINEL_MODEL", help="Name of the model."),
     ] = None,
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Guard a recorded run of the hospital instead.")
     ] = False,
     stakes: Annotated[float, typer.Option(min=0.0, help="λ, what a wrong answer costs.")] = 1.0,
-    early_stop: Annotated[bool, typer.Option(help="Also stop doomed runs mid-run.")] = False,
+    early_stop: Annotated[
+        bool, typer.Option(help="Also stop runs early that are unlikely to succeed.")
+    ] = False,
     no_gate: Annotated[
-        bool, typer.Option("--no-gate", help="Leave out the gate, if the monitor has one.")
+        bool, typer.Option("--no-gate", help="Switch off the monitor's gate.")
     ] = False,
     on_unavailable: Annotated[
-        OnUnavailable, typer.Option(help="What to do where the monitor can't judge.")
+        OnUnavailable, typer.Option(help="What to do if the monitor can't judge.")
     ] = OnUnavailable.withhold,
     folder: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder of `sentinel demo`; made if needed.")
@@ -127,36 +129,38 @@ def ask(
 ) -> None:
     """Ask one question, guarded: the answer is shown only if the monitor lets it pass.
 
-    A monitor knows one agent. Where the endpoint's model, prompt or step cap isn't the one that it
-    was fitted on, it can't judge, and nothing is delivered unless you say so.
+    A monitor is for one agent. If model, prompt or step cap differ from those of the fit, it can't
+    judge, and nothing is delivered unless you choose --on-unavailable deliver.
     """
-    from sentinel_sql.cli.recorded_runs import Recorded
+    from sentinel_sql.cli.recorded_runs import RecordedRuns
     from sentinel_sql.cli.watch import closing
     from sentinel_sql.errors import EndpointError, InputError
 
     console = None if as_json else terminal()
     if recorded:
-        if named(context, "database") or named(context, "monitor"):
-            raise InputError("--recorded replays runs over the hospital: leave out your own parts")
-        with Recorded.open(
+        if is_on_command_line(context, "database") or is_on_command_line(context, "monitor"):
+            raise InputError(
+                "--recorded replays runs over the hospital: leave out --database and --monitor"
+            )
+        with RecordedRuns.open(
             _demo(folder), stakes=stakes, early_stop=early_stop, gate=not no_gate
-        ) as known:
-            _say_rules(known.guard, console)
-            document = known.replay(question or known.first(), console=console)
+        ) as recorded_runs:
+            _say_rules(recorded_runs.guard, console)
+            document = recorded_runs.replay(question or recorded_runs.first(), console=console)
         emit(document, as_json=as_json, tables=list)
         return
     if question is None or not question.strip():
-        raise InputError('no question: give one in words, such as "how many patients are there?"')
+        raise InputError('no question: give one, such as "how many patients are there?"')
     if database is not None and monitor is None:
         raise InputError(
-            "no monitor for this database: name the bundle of your agent with --monitor (made by "
+            "no monitor for this database: give your agent's bundle with --monitor (made by "
             "`sentinel fit`)"
         )
     if base_url is None or model is None:
         say(NO_ENDPOINT)
         raise typer.Exit(EndpointError.exit_code)
     with (
-        _place(
+        _setting(
             database,
             monitor,
             folder=folder,
@@ -164,14 +168,14 @@ def ask(
             limits=limits_of(
                 seconds=seconds, rows=result_rows, megabytes=result_mb, memory=memory_mb
             ),
-        ) as place,
+        ) as setting,
         react_agent(
-            place.database,
+            setting.database,
             base_url=base_url,
             model=model,
             prompt=prompt,
-            notes=place.notes if notes is None else notes_of(notes),
-            examples=place.examples if examples is None else examples_of(examples),
+            notes=setting.notes if notes is None else notes_of(notes),
+            examples=setting.examples if examples is None else examples_of(examples),
             max_steps=max_steps,
             max_tokens=max_tokens,
             timeout=timeout,
@@ -179,10 +183,10 @@ def ask(
             commit_on_error=commit_on_error,
         ) as agent,
     ):
-        document = _asked(
+        document = _ask_agent(
             question,
             agent,
-            place,
+            setting,
             console=console,
             stakes=stakes,
             gate=not no_gate,
@@ -193,8 +197,8 @@ def ask(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Place:
-    """Where a question is asked, and the agent's notes and examples by default."""
+class _Setting:
+    """The database and monitor of a question, and the agent's default notes and examples."""
 
     database: SqliteDatabase
     file: Path
@@ -204,14 +208,14 @@ class _Place:
 
 
 @contextmanager
-def _place(
+def _setting(
     database: Path | None,
     monitor: Path | None,
     *,
     folder: Path,
     clock: str | None,
     limits: Limits,
-) -> Iterator[_Place]:
+) -> Iterator[_Setting]:
     from sentinel_sql.database.clock import KNOWN_CLOCKS
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
@@ -220,11 +224,11 @@ def _place(
 
     if database is not None and monitor is not None:
         if clock is None:
-            clock = load(monitor).estimators.clock  # the time at which its runs were made
+            clock = load(monitor).estimators.clock  # the time of its runs
             if database.stem.lower() not in KNOWN_CLOCKS:
-                say(f"sentinel: now is {clock} for this database, as it was for the monitor's runs")
+                say(f"sentinel: the database's time is {clock}, as in the monitor's runs")
         with SqliteDatabase.open(database, clock=clock, limits=limits) as opened:
-            yield _Place(database=opened, file=database, monitor=monitor)
+            yield _Setting(database=opened, file=database, monitor=monitor)
         return
     if monitor is None:
         made = _demo(folder)
@@ -234,7 +238,7 @@ def _place(
         if not hospital.database.is_file():
             HospitalFolder.write(folder)
     with SqliteDatabase.open(hospital.database, clock=clock, limits=limits) as opened:
-        yield _Place(
+        yield _Setting(
             database=opened,
             file=hospital.database,
             monitor=monitor,
@@ -244,17 +248,17 @@ def _place(
 
 
 def _demo(folder: Path) -> DemoFolder:
-    """Return the demo's folder, built now if it isn't there."""
+    """Return the demo's folder; it is built first if it doesn't exist."""
     from sentinel_sql.hospital.recordings import recording
-    from sentinel_sql.pipeline.demo import build, existing
+    from sentinel_sql.pipeline.demo import build, find_demo
 
-    return existing(folder) or build(folder, runs=recording(), on_stage=say)
+    return find_demo(folder) or build(folder, runs=recording(), on_stage=say)
 
 
-def _asked(
+def _ask_agent(
     text: str,
     agent: ReactAgent,
-    place: _Place,
+    setting: _Setting,
     *,
     console: Console | None,
     stakes: float,
@@ -262,17 +266,17 @@ def _asked(
     early_stop: bool,
     on_unavailable: OnUnavailable,
 ) -> dict[str, Any]:
-    """Run the agent under the guard, and fetch the answer if it is delivered."""
+    """Run the agent under guard, and fetch the answer's rows if it is delivered."""
     from rich.text import Text
 
-    from sentinel_sql.cli.watch import answer_json, follow, rules_json, screen, unseen
+    from sentinel_sql.cli.watch import answer_json, follow, no_screen, rules_json, screen
     from sentinel_sql.decision.guard import Guard
-    from sentinel_sql.pipeline.probe import probed_step
+    from sentinel_sql.pipeline.probe import probe_step
     from sentinel_sql.trajectory.record import AskedQuestion
 
-    database = place.database
+    database = setting.database
     guard = Guard.load(
-        place.monitor,
+        setting.monitor,
         stakes=stakes,
         gate=gate,
         early_stop=early_stop,
@@ -281,21 +285,21 @@ def _asked(
         schema=database.schema,
         clock=database.clock,
     )
-    asked = AskedQuestion(id="live", text=text, database=database.name, clock=database.clock)
+    record = AskedQuestion(id="live", text=text, database=database.name, clock=database.clock)
     _say_rules(guard, console)
     if console is not None:
         console.print(Text(text, style="bold"))
-    seen = unseen() if console is None else screen(console, pace=0.0)
+    seen = no_screen() if console is None else screen(console, pace=0.0)
     with (
-        guard.session(asked) as session,
+        guard.session(record) as session,
         seen as show,
         prober_of(
-            place.file, database.clock, wanted=bool(guard.monitor.facts.get("probed"))
+            setting.file, database.clock, wanted=bool(guard.monitor.facts.get("probed"))
         ) as prober,
     ):
-        steps = agent.steps(asked)
+        steps = agent.steps(record)
         if prober is not None:
-            steps = (probed_step(step, prober) for step in steps)
+            steps = (probe_step(step, prober) for step in steps)
         answer, states = follow(session, steps, show)
     result = None if answer.final_sql is None else database.execute(answer.final_sql)
     return {

@@ -1,4 +1,4 @@
-"""`sentinel audit`: hold what everything rests on, the labels and the data, to account."""
+"""`sentinel audit`: checks the labels and the data that all figures rest on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ app = typer.Typer(
 )
 
 TablesOut = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Also keep the tables here, as CSV.")
+    Path | None, typer.Option("--out", metavar="DIR", help="Also write the tables here, as CSV.")
 ]
 
 
@@ -64,8 +64,8 @@ def export(
 ) -> None:
     """Write a blinded sample of judged answers, one CSV a rater.
 
-    The sheets hold rows of the database. key.json tells which run a case is and what the judge
-    said: keep it from the raters until their sheets are back.
+    The sheets hold rows of the database. key.json holds the run and the verdict of each case: don't
+    show it to the raters before their sheets are back.
     """
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.labels.file import read_labels
@@ -73,8 +73,8 @@ def export(
     from sentinel_sql.questions.read import read_questions
     from sentinel_sql.trajectory.store import read_trajectories
 
-    header, labelled = read_labels(labels)
-    asked = read_questions(questions)
+    header, labels_by_run = read_labels(labels)
+    records = read_questions(questions)
     with (
         SqliteDatabase.open(
             database,
@@ -87,9 +87,9 @@ def export(
     ):
         made = export_audit(
             read_trajectories(store),
-            asked,
+            records,
             opened,
-            (header, labelled),
+            (header, labels_by_run),
             folder=out,
             size=sample,
             raters=raters,
@@ -101,7 +101,7 @@ def export(
         "drawn from": made.key.judged,
         "sheets": [str(sheet) for sheet in made.sheets],
         "key, not for raters": str(made.key_file),
-        "to fill in": "the column `correct`: 1, 0, or blank where nobody can say",
+        "to fill in": "the column `correct`: 1, 0, or blank if it can't be said",
     }
     emit(
         {
@@ -126,7 +126,7 @@ def score(
     out: TablesOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count how often raters agree, how often the judge is right, and how it errs."""
+    """Count how often raters agree, how often the judge is right, and which errors it makes."""
     from sentinel_sql.evaluation.studies.judge_audit import judge_audit, raters_agreement
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.audit import KEY, read_key, read_sheet
@@ -144,7 +144,7 @@ def score(
         "repeated lines": sum(sheet.repeated for sheet in returned),
         "other columns": sum(sheet.other_columns for sheet in returned),
     }
-    told = {
+    rows = {
         "judge": " ".join(filter(None, (key.judge, key.model))),
         "cases": f"{len(key.cases)}, drawn from {key.judged} judged answers",
         **{name: count or None for name, count in passed_over.items()},
@@ -158,11 +158,11 @@ def score(
             "cases": len(key.cases),
             "judged": key.judged,
             "passed_over": passed_over,
-            **_kept(out, exhibits, source),
+            **_keep_exhibits(out, exhibits, source),
         },
         as_json=as_json,
         tables=lambda: [
-            facts("Audit", told),
+            facts("Audit", rows),
             TABLES["judge_audit"].show(exhibits["judge_audit"].to_json()),
             *([TABLES["raters"].show(exhibits["raters"].to_json())] if len(returned) > 1 else []),
         ],
@@ -174,13 +174,14 @@ def disagreement(
     labels: Annotated[
         list[Path],
         typer.Argument(
-            metavar="LABELS…", help="Labels of the same runs; each also holds its strict mode's."
+            metavar="LABELS…",
+            help="Labels of the same runs; each also holds those of a strict mode.",
         ),
     ],
     out: TablesOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show where strict modes, rules and llm disagree, pair by pair, and why."""
+    """Show where strict modes, rules and llm disagree, for each pair of judges, and why."""
     from sentinel_sql.evaluation.studies.judge_disagreement import (
         clocks_note,
         disagreement_reasons,
@@ -205,7 +206,11 @@ def disagreement(
         "disagreement_reasons": disagreement_reasons(judges),
     }
     emit(
-        {"judges": list(judges), "notes": [note] if note else [], **_kept(out, exhibits, source)},
+        {
+            "judges": list(judges),
+            "notes": [note] if note else [],
+            **_keep_exhibits(out, exhibits, source),
+        },
         as_json=as_json,
         tables=lambda: [TABLES[name].show(exhibit.to_json()) for name, exhibit in exhibits.items()],
     )
@@ -223,21 +228,21 @@ def leakage(
         str | None,
         typer.Option(
             metavar="HEAD",
-            help="Also shuffle the labels under this head's own training, such as linear; slow.",
+            help="Also train this head, such as linear, on shuffled labels; slow.",
         ),
     ] = None,
     permutations: Annotated[
         int, typer.Option(min=20, help="How often each control shuffles the labels.")
     ] = 20,
-    seed: Annotated[int, typer.Option(help="Of folds, readers and shuffles.")] = 42,
+    seed: Annotated[int, typer.Option(help="Seed of folds, readers and shuffles.")] = 42,
     out: TablesOut = None,
     as_json: AsJson = False,
 ) -> None:
     """Look for leakage: plain readers, shuffled labels, copies across splits.
 
-    Ranks runs of the train and calibration pools. Of held-out runs it compares hashes only.
-    Fails with code 6 where a control on shuffled labels beats chance, or where a transcript
-    stands on two sides of a split.
+    It ranks runs of the train and calibration pools; of held-out runs it only compares hashes. It
+    fails with code 6 if a control on shuffled labels beats chance, or if the same transcript
+    is on two sides of a split.
     """
     from sentinel_sql.errors import LeakageError
     from sentinel_sql.evaluation_store.sources import Source
@@ -249,31 +254,33 @@ def leakage(
 
     source = Source.of("sentinel audit leakage", store=store, pools=pools, labels=[labels])
     check_place(out, source)
-    header, labelled = read_labels(labels)
+    header, labels_by_run = read_labels(labels)
     with progress("fits") as advance:
         made = leakage_battery(
             read_trajectories(store),
             Pools.read(pools),
-            labelled,
+            labels_by_run,
             header,
             head=head,
             permutations=permutations,
             seed=seed,
             on_progress=advance,
         )
-    document = {"faults": list(made.faults), **_kept(out, made.exhibits, source)}
+    document = {"faults": list(made.faults), **_keep_exhibits(out, made.exhibits, source)}
     controls = made.exhibits["leakage_controls"].rows
-    if unsaid := sum(row.holds is None for row in controls):
+    if untested := sum(row.holds is None for row in controls):
         say(
-            f"sentinel: {unsaid} of {len(controls)} controls on shuffled labels couldn't be run, "
-            "for too few runs of a kind are labelled: of these, passing says nothing"
+            f"sentinel: {untested} of {len(controls)} controls on shuffled labels couldn't be run, "
+            "because too few runs of a kind are labelled: they show nothing"
         )
     emit(document, as_json=as_json, tables=lambda: leakage_tables(document["exhibits"]))
     if made.faults:
         raise LeakageError("; ".join(made.faults))
 
 
-def _kept(out: Path | None, exhibits: Mapping[str, Exhibit[Any]], source: Source) -> dict[str, Any]:
-    """Write the tables where that was asked for, and return the exhibits JSON-ready."""
+def _keep_exhibits(
+    out: Path | None, exhibits: Mapping[str, Exhibit[Any]], source: Source
+) -> dict[str, Any]:
+    """Write the tables if `out` is given, and return the exhibits JSON-ready."""
     keep(out, exhibits, source)
     return {"exhibits": {name: exhibit.to_json() for name, exhibit in exhibits.items()}}

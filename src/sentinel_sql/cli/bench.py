@@ -1,4 +1,4 @@
-"""`sentinel bench`: measure on this machine the ratios that the project promises."""
+"""`sentinel bench`: measures the ratios that the project promises, on this machine."""
 
 from __future__ import annotations
 

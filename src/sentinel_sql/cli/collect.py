@@ -1,4 +1,4 @@
-"""`sentinel collect`: run the agent over questions and record every run."""
+"""`sentinel collect`: runs the agent over questions and records every run."""
 
 from __future__ import annotations
 
@@ -54,14 +54,12 @@ def collect(
     base_url: Annotated[
         str, typer.Option(metavar="URL", help="An OpenAI-compatible endpoint, ending in /v1.")
     ],
-    model: Annotated[str, typer.Option(metavar="NAME", help="The model's name there.")],
+    model: Annotated[str, typer.Option(metavar="NAME", help="Name of the model.")],
     store: Annotated[
-        Path, typer.Option(metavar="DIR", help="Made if absent; resumed where it stopped.")
+        Path, typer.Option(metavar="DIR", help="Made if absent; an existing one is resumed.")
     ],
-    workers: Annotated[int, typer.Option(min=1, help="Runs under way at once.")] = 4,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="At most this many new runs this time.")
-    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 4,
+    limit: Annotated[int | None, typer.Option(min=1, help="Most new runs of this call.")] = None,
     prompt: PromptName = "guided",
     notes: Notes = None,
     examples: Examples = None,
@@ -74,9 +72,9 @@ def collect(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="The database's own current time, 'YYYY-MM-DD HH:MM:SS'. A store keeps that of "
-            "its first runs; in a new one, known databases have theirs and others take this "
-            "machine's time.",
+            help="The database's own current time, 'YYYY-MM-DD HH:MM:SS'. A store keeps the time "
+            "of its first runs. In a new store, known databases have their own time, and others "
+            "use this machine's time.",
         ),
     ] = None,
     probes: Annotated[
@@ -94,8 +92,8 @@ def collect(
 ) -> None:
     """Run the agent over questions and record every run; resumes where it stopped.
 
-    The API key is read from OPENAI_API_KEY. Interrupt at any time: finished runs are kept.
-    Failed runs are counted and tried again next time; exit code 4 where all of them failed.
+    The API key is read from OPENAI_API_KEY. Interrupt it at any time: finished runs are kept.
+    Failed runs are counted, and tried again by the next call. If all failed, the exit code is 4.
     """
     from sentinel_sql.agent.openai import OpenAIModel
     from sentinel_sql.database.sqlite import SqliteDatabase
@@ -103,10 +101,10 @@ def collect(
     from sentinel_sql.questions.read import read_questions
     from sentinel_sql.trajectory.store import read_manifest
 
-    asked = read_questions(questions)
+    records = read_questions(questions)
     kept = read_manifest(store)
     if clock is None and kept is not None:
-        clock = kept.clock  # the machine's has gone on since
+        clock = kept.clock  # this machine's time has moved on since
     with (
         SqliteDatabase.open(
             database,
@@ -132,7 +130,7 @@ def collect(
         _progress() as advance,
     ):
         summary = collect_runs(
-            asked,
+            records,
             agent,
             opened,
             store=store,
@@ -152,17 +150,17 @@ def collect(
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Progress], None]]:
-    """Show done, rate, time left and failures on stderr; lines now and then without a terminal."""
+    """Show progress on stderr: a live bar on a terminal, otherwise a line every 30 seconds."""
     from rich.live import Live
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
     console = terminal(stderr=True)
     with Live(console=console, transient=True, auto_refresh=False) as live:
-        told, ended = 0.0, False
+        last_line, ended = 0.0, False
 
         def advance(now: Progress) -> None:
-            nonlocal told, ended
+            nonlocal last_line, ended
             left = "?" if now.seconds_left is None else f"{now.seconds_left / 60:.0f} min"
             line = (
                 f"{now.done} of {now.total} recorded, {now.rate * 60:.1f} a minute, {left} left, "
@@ -175,9 +173,11 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
                 )
                 live.update(row, refresh=True)
                 return
-            last = now.done + now.failed == now.total and not ended  # workers may be ahead of us
-            if last or now.seconds - told >= SECONDS_BETWEEN_LINES:
-                told, ended = now.seconds, ended or last
+            complete = (
+                now.done + now.failed == now.total and not ended
+            )  # several workers may report it
+            if complete or now.seconds - last_line >= SECONDS_BETWEEN_LINES:
+                last_line, ended = now.seconds, ended or complete
                 say(line)
 
         yield advance
@@ -192,7 +192,7 @@ _NOTES = {
 
 
 def _table(summary: CollectSummary) -> RenderableType:
-    named = ", ".join(summary.gaps[:5]) + (" …" if len(summary.gaps) > 5 else "")
+    first_gaps = ", ".join(summary.gaps[:5]) + (" …" if len(summary.gaps) > 5 else "")
     return facts(
         f"Collected in {summary.store}",
         {
@@ -201,7 +201,7 @@ def _table(summary: CollectSummary) -> RenderableType:
             "failed": sum(summary.failed.values()),
             **{f"  {count} ×": reason for reason, count in summary.failed.items()},
             "gaps": f"{len(summary.gaps)} of {summary.asked} questions"
-            + (f": {named}" if summary.gaps else ""),
+            + (f": {first_gaps}" if summary.gaps else ""),
             "steps": summary.steps,
             "tokens read": summary.prompt_tokens,
             "tokens written": summary.completion_tokens,

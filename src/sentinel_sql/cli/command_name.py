@@ -1,4 +1,4 @@
-"""How to call this very command, where a bare `sentinel` calls none or another."""
+"""Finds the path of this command, for shells where `sentinel` runs another one or none."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 NAME = "sentinel"
 
 
-def called() -> str | None:
-    """Return the path to call `sentinel` by; None where its name alone calls this one.
+def path_to_call() -> str | None:
+    """Return the path of this `sentinel` command, or None if its name alone calls it.
 
-    Seen from the working folder if it lies in it, as `.venv/bin/sentinel` does after `make demo`.
+    The path is relative to the working folder if it lies in it, as `.venv/bin/sentinel` does.
     """
     ours = shutil.which(NAME, path=sysconfig.get_path("scripts"))
-    if ours is None:  # a library without its command: there is no path to name
+    if ours is None:  # the library is installed without its command
         return None
     found = shutil.which(NAME)
     if found is not None and os.path.samefile(found, ours):
@@ -25,9 +25,9 @@ def called() -> str | None:
     return str(place.relative_to(here) if place.is_relative_to(here) else place)
 
 
-def told() -> list[str]:
-    """Say in a few lines how to call it, for those who are told commands; often nothing."""
-    path = called()
+def call_hint() -> list[str]:
+    """Return lines that say how to call this command; none if `sentinel` alone calls it."""
+    path = path_to_call()
     return (
         []
         if path is None

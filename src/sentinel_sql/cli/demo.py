@@ -1,4 +1,4 @@
-"""`sentinel demo`: the whole system on real recorded runs, in one go."""
+"""`sentinel demo`: runs the whole system on real recorded runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.command_name import told
+from sentinel_sql.cli.command_name import call_hint
 from sentinel_sql.cli.output import AsJson, emit, say, terminal
 
 if TYPE_CHECKING:
@@ -22,19 +22,19 @@ EXAMPLE = "Example: sentinel demo"
 
 FOLDER = Path("demo")
 FIRST = ("ladder", "heads")
-"""Exhibits that are shown at once; `sentinel evaluate` shows all."""
+"""Exhibits that the demo shows; `sentinel evaluate` shows all."""
 
 ENDINGS = {
     "refused": ("Refused before the first step", "in {} of them no right answer was lost"),
     "stopped": ("Exited mid-run, or withheld", "in {} of them no right answer was lost"),
     "delivered": ("Delivered", "{} of these answers are right"),
 }
-"""Title of each kind of ending, and what its count of right cases means."""
+"""Kind of ending → its title, and the meaning of its count of right cases."""
 
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder for all that is made.")
+        Path, typer.Argument(metavar="DIR", help="Folder for all files of the demo.")
     ] = FOLDER,
     runs: Annotated[
         Path | None,
@@ -43,16 +43,16 @@ def demo(
             help="Your own agent's runs over the default benchmark.  [the bundled recording]",
         ),
     ] = None,
-    stakes: Annotated[float, typer.Option(min=0.0, help="λ of the three runs shown.")] = 1.0,
+    stakes: Annotated[float, typer.Option(min=0.0, help="Stakes λ of the three runs shown.")] = 1.0,
     fast: Annotated[bool, typer.Option("--fast", help="Don't slow the three runs down.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Build the hospital, fit a monitor on recorded runs, evaluate it, and watch three of them.
+    """Build the hospital, fit and evaluate a monitor on recorded runs, and watch three of them.
 
-    The agent's runs are recorded; everything else happens now, on this machine, offline.
+    The agent's runs are recorded. Everything else is computed now, on this machine and offline.
     """
     from sentinel_sql.hospital.recordings import DEFAULT, confidences, provenance, recording
-    from sentinel_sql.pipeline.demo import build, evaluated, without_answer
+    from sentinel_sql.pipeline.demo import build, evaluate_demo, without_answer
 
     made = build(
         folder,
@@ -61,7 +61,7 @@ def demo(
         on_stage=say,
     )
     say("replaying every system over the held-out runs")
-    evaluation = evaluated(made)
+    evaluation = evaluate_demo(made)
     document: dict[str, Any] = {
         "folder": str(folder),
         "runs": str(made.runs),
@@ -113,15 +113,15 @@ def _replays(
     """Replay one run of each ending through a live guard; return its policy, and the runs."""
     from rich.text import Text
 
-    from sentinel_sql.cli.recorded_runs import Recorded
+    from sentinel_sql.cli.recorded_runs import RecordedRuns
     from sentinel_sql.pipeline.demo import endings
 
     replays: list[dict[str, Any]] = []
-    with Recorded.open(made, stakes=stakes, early_stop=True) as recorded:
+    with RecordedRuns.open(made, stakes=stakes, early_stop=True) as recorded:
         if console is not None:
             head = f"Three held-out runs, guarded, at λ = {stakes:g} with early stop"
             console.print(Text(head, style="bold"))
-            console.print("They are picked to be telling, not typical; the counts say how it is.")
+            console.print("They are chosen as clear examples; the counts show what is typical.")
         policy = recorded.guard.policy
         for kind, ending in endings(evaluation.scores, policy).items():
             if console is not None:
@@ -129,10 +129,10 @@ def _replays(
                 console.print()
                 console.rule(Text(title, style="bold"), align="left", style="dim")
                 console.print(
-                    f"{ending.cases} of {len(evaluation.scores)} held-out runs end so; "
+                    f"{ending.cases} of {len(evaluation.scores)} held-out runs end like this; "
                     f"{right.format(ending.right)}."
                     if ending.cases
-                    else f"None of the {len(evaluation.scores)} held-out runs ends so.",
+                    else f"None of the {len(evaluation.scores)} held-out runs ends like this.",
                     style="dim",
                 )
             run = None
@@ -167,9 +167,9 @@ def _closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
         style="dim",
     )
     yield Text(f"\nAll that was made is in {document['folder']}.")
-    for line in told():
+    for line in call_hint():
         yield Text(line, no_wrap=True, overflow="ignore")
     yield Text("Next:")
     for command in document["next"]:
-        # A command is there to be pasted, so a long path is never broken to the terminal's width.
+        # Users paste these commands, so a long path is never wrapped.
         yield Text(f"  {command}", no_wrap=True, overflow="ignore")

@@ -1,4 +1,4 @@
-"""`sentinel doctor`: is everything here that Sentinel needs, and does it work."""
+"""`sentinel doctor`: checks that everything Sentinel needs is installed and works."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ LIBRARIES = (
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 EXTRAS = ("encoders", "fast", "http2", "onnx", "report")
-"""Sets of optional libraries; what each is for stands in the project's metadata."""
+"""Sets of optional libraries, as in the project's metadata."""
 
 Standing = Literal["ok", "absent", "broken"]
-"""Absent: an extra that nobody installed, which is no fault."""
+"""`absent`: an extra that isn't installed, or no settings; this is no fault."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     standing: Standing
@@ -48,10 +48,10 @@ class Finding:
 def doctor(
     context: typer.Context,
     database: Annotated[
-        Path | None, typer.Option(metavar="DB", help="Also try this SQLite database.")
+        Path | None, typer.Option(metavar="DB", help="Also check this SQLite database.")
     ] = None,
     monitor: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also try this bundle.")
+        Path | None, typer.Option(metavar="DIR", help="Also check this bundle.")
     ] = None,
     base_url: Annotated[
         str | None,
@@ -88,15 +88,15 @@ def _sqlite() -> Finding:
 
 
 def _settings(settings: Settings) -> Finding:
-    """Name each setting with where it comes from; never its value, which may hold a key."""
+    """List each setting and its source, but not its value, which may hold a key."""
     if not settings.values:
         return Finding(name="settings", standing="absent", detail=f"no {FILE} in this folder")
-    said = [
+    names = [
         name if source == "file" else f"{name} ({source})"
         for name, source in settings.sources.items()
     ]
     where = "the environment" if settings.file is None else settings.file
-    return Finding(name="settings", standing="ok", detail=f"{where}: {', '.join(said)}")
+    return Finding(name="settings", standing="ok", detail=f"{where}: {', '.join(names)}")
 
 
 def _libraries() -> Iterator[Finding]:

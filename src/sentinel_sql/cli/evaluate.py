@@ -1,4 +1,4 @@
-"""`sentinel evaluate`: replay every system over the held-out pool, and print the exhibits."""
+"""`sentinel evaluate`: replays every system over the held-out pool and prints the exhibits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Pool(StrEnum):
-    """The pools, as the command line spells them."""
+    """The pools, as written on the command line."""
 
     train = "train"
     calibration = "calibration"
@@ -47,7 +47,8 @@ def evaluate(
         typer.Option(min=0.0, help="λ, what a wrong answer costs; repeat for more.  [1, 4 and 9]"),
     ] = None,
     pool: Annotated[
-        Pool, typer.Option(help="heldout is the pool of record; reading it is written down.")
+        Pool,
+        typer.Option(help="heldout is the pool of the final figures; its reading is recorded."),
     ] = Pool.heldout,
     exact_bar: Annotated[
         bool, typer.Option(help="Deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).")
@@ -56,22 +57,24 @@ def evaluate(
         bool, typer.Option(help="Score the same decisions by the strict labels.")
     ] = False,
     question_only: Annotated[
-        bool, typer.Option(help="The rival that reads the question and never the run.")
+        bool, typer.Option(help="Evaluate a rival that reads only the question.")
     ] = False,
     reweight: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Every figure for that share of unanswerable questions, such as 0.2.",
+            help="Weigh every figure to this share of unanswerable questions, such as 0.2.",
         ),
     ] = None,
     rivals: Annotated[
-        bool, typer.Option("--rivals", help="Other ways to doubt an answer beside the monitor.")
+        bool,
+        typer.Option("--rivals", help="Compare other ways to doubt an answer with the monitor."),
     ] = False,
     confidences: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="With --rivals: also the folder of `sentinel rivals collect`."
+            metavar="DIR",
+            help="With --rivals: also compare the folder of `sentinel rivals collect`.",
         ),
     ] = None,
     seeds: Annotated[
@@ -79,23 +82,25 @@ def evaluate(
         typer.Option(
             min=2,
             metavar="N",
-            help="Also fit N monitors that differ in their seed alone, and show how figures vary.",
+            help="Also fit N monitors that differ only in their seed, and show how figures vary.",
         ),
     ] = None,
     prices: Annotated[
         tuple[float, float] | None,
         typer.Option(
             metavar="PROMPT COMPLETION",
-            help="What a million tokens cost, such as 0.15 0.60, for the table of costs.",
+            help="Prices of a million tokens, such as 0.15 0.60, for the table of costs.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep it here: columns, and every table as CSV."),
+        typer.Option(
+            metavar="DIR", help="Save the evaluation here: columns, and every table as CSV."
+        ),
     ] = None,
     no_runs: Annotated[
         bool,
-        typer.Option("--no-runs", help="With --out: keep no sample of single runs for the report."),
+        typer.Option("--no-runs", help="With --out: save no sample of single runs for the report."),
     ] = False,
     workers: Annotated[
         int | None,
@@ -119,21 +124,21 @@ def evaluate(
     from sentinel_sql.trajectory.store import read_trajectories
 
     if confidences is not None and not rivals:
-        raise InputError("--confidences says what to set beside the monitor: give --rivals, too")
+        raise InputError("--confidences is for the comparison with rivals: give --rivals, too")
     if rivals and question_only:
         raise InputError("--rivals compares whole runs, and --question-only reads none: give one")
-    # Read and looked at before anything is spent.
+    # Inputs are checked before the held-out pool is spent.
     if out is not None:
         check_place(out)
     source = Source.of(EVALUATE, store=store, pools=pools, labels=[labels])
-    asked = None if confidences is None else read_confidences(confidences)
-    header, labelled = read_labels(labels)
+    confidence_records = None if confidences is None else read_confidences(confidences)
+    header, labels_by_run = read_labels(labels)
     with progress("prefix scores") as advance:
         made = evaluate_monitor(
             load(monitor),
             read_trajectories(store),
             Pools.read(pools),
-            labelled,
+            labels_by_run,
             stakes=tuple(stakes or STAKES_OF_RECORD),
             pool=pool.value,
             exact_bar=exact_bar,
@@ -147,7 +152,7 @@ def evaluate(
             workers=workers or os.cpu_count() or 1,
             on_progress=advance,
         )
-    listed: dict[str, Exhibit[Any]] = {}  # too long for the document
+    further: dict[str, Exhibit[Any]] = {}  # written with --out, but too long for the document
     failed: list[SentinelError | KeyboardInterrupt] = []
     if rivals:
         with _put_off(failed):
@@ -156,12 +161,12 @@ def evaluate(
                 made,
                 read_trajectories(store),
                 Pools.read(pools),
-                labelled,
-                confidences=asked,
+                labels_by_run,
+                confidences=confidence_records,
             )
-            beside = rival_exhibits(made.evidence, frozen_on, scored)
-            listed = {"rival_scores": rival_scores(made.evidence, frozen_on, scored)}
-            made = replace(made, exhibits={**made.exhibits, **beside})
+            rival_tables_by_name = rival_exhibits(made.evidence, frozen_on, scored)
+            further = {"rival_scores": rival_scores(made.evidence, frozen_on, scored)}
+            made = replace(made, exhibits={**made.exhibits, **rival_tables_by_name})
     if seeds is not None and not failed:
         with _put_off(failed), progress("seeds") as advance:
             varied = seed_exhibits(
@@ -169,36 +174,36 @@ def evaluate(
                 made,
                 list(read_trajectories(store)),
                 Pools.read(pools),
-                labelled,
+                labels_by_run,
                 header,
                 seeds=seeds,
                 on_progress=advance,
             )
             made = replace(made, exhibits={**made.exhibits, **varied})
     if out is not None:
-        if not no_runs and not question_only:  # whose confidences aren't those of a run's steps
+        if not no_runs and not question_only:  # its confidences aren't those of a run's steps
             with _put_off(failed):
-                views = sample(made, load(monitor), read_trajectories(store), labelled)
+                views = sample(made, load(monitor), read_trajectories(store), labels_by_run)
                 made = replace(made, views=tuple(views))
-        # Last, so that the folder is of one piece; the pool is spent, and no failure takes a
-        # figure away.
-        say_gone(out, save(made, out, source=source, further=listed))
+        # Saved last, so that the folder is complete. The pool is spent by now, so figures are kept
+        # even if a later part failed.
+        say_gone(out, save(made, out, source=source, further=further))
     document = made.to_json()
-    emit(document, as_json=as_json, tables=lambda: _shown(document))
+    emit(document, as_json=as_json, tables=lambda: _tables(document))
     if failed:
         raise failed[0]
 
 
 @contextmanager
 def _put_off(failed: list[SentinelError | KeyboardInterrupt]) -> Iterator[None]:
-    """Let what was found be kept and shown before something that was asked beside it fails."""
+    """Put off a failure, so that the figures before it are saved and shown first."""
     try:
         yield
     except (SentinelError, KeyboardInterrupt) as error:
         failed.append(error)
 
 
-def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _tables(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from sentinel_sql.report.terminal.evaluation import screen
     from sentinel_sql.report.terminal.rivals import rival_tables
     from sentinel_sql.report.terminal.seed_variance import seed_tables

@@ -1,4 +1,4 @@
-"""`sentinel fit`: make a frozen monitor from recorded, labelled runs."""
+"""`sentinel fit`: fits a monitor on recorded, labelled runs and saves it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLE = "Example: sentinel fit runs/qwen --pools pools.json --labels labels.js
 
 
 class Serve(StrEnum):
-    """What runs an encoder once it is fitted."""
+    """The library that runs a fitted encoder."""
 
     torch = "torch"
     onnx = "onnx"
@@ -41,14 +41,12 @@ def fit(
     pools: PoolsFile,
     labels: LabelsFile,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the bundle is written.")],
-    head: Annotated[
-        str, typer.Option(help="linear; ngrams, its plain rival; embedding; or encoder.")
-    ] = "linear",
+    head: Annotated[str, typer.Option(help="linear, ngrams, embedding or encoder.")] = "linear",
     encoder: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Heads encoder and embedding: a local folder, or a name of the model hub.",
+            help="Heads encoder and embedding: a local folder, or a name on the model hub.",
         ),
     ] = None,
     shared_trunk: Annotated[
@@ -56,17 +54,26 @@ def fit(
     ] = False,
     serve: Annotated[
         Serve | None,
-        typer.Option(help="Heads encoder and embedding: what runs the network.  [torch]"),
+        typer.Option(
+            help="Heads encoder and embedding: the library that runs the network.  [torch]"
+        ),
     ] = None,
     work: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Head encoder: go on here after an interruption."),
+        typer.Option(
+            metavar="DIR",
+            help="Head encoder: keep training states here, to resume after an interruption.",
+        ),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Head encoder.  [3]")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Head encoder: training epochs.  [3]")
+    ] = None,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Head encoder: snapshots a step.  [8]")
+        int | None, typer.Option(min=1, help="Head encoder: snapshots in a batch.  [8]")
     ] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Head encoder.  [3e-5]")] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Head encoder: learning rate.  [3e-5]")
+    ] = None,
     training_tokens: Annotated[
         int | None, typer.Option(min=16, help="Head encoder: newest tokens read.  [2048]")
     ] = None,
@@ -76,14 +83,14 @@ def fit(
     ] = None,
     gate: Annotated[
         GateChoice,
-        typer.Option(help="bounded: where enough templates carry it; paper: by the paper's rule."),
+        typer.Option(help="bounded: only with enough templates; paper: by the paper's rule."),
     ] = GateChoice.bounded,
-    no_gate: Annotated[bool, typer.Option("--no-gate", help="Set no gate at all.")] = False,
+    no_gate: Annotated[bool, typer.Option("--no-gate", help="Fit without a gate.")] = False,
     gate_tolerance: Annotated[
         float,
         typer.Option(help="Largest share of answerable templates that a bounded gate may stop."),
     ] = 0.05,
-    seed: Annotated[int, typer.Option(help="Seeds folds and heads.")] = 42,
+    seed: Annotated[int, typer.Option(help="Seed of folds and heads.")] = 42,
     as_json: AsJson = False,
 ) -> None:
     """Fit both heads on the train pool, and freeze maps and thresholds on the calibration pool."""
@@ -106,12 +113,12 @@ def fit(
     }
     kind = head_with(head, {name: it for name, it in settings.items() if it is not None})
     check_place(out)
-    header, labelled = read_labels(labels)
+    header, labels_by_run = read_labels(labels)
     with progress("fit") as advance:
         made = fit_monitor(
             read_trajectories(store),
             Pools.read(pools),
-            labelled,
+            labels_by_run,
             header,
             head=replace(kind, on_progress=advance.part)  # type: ignore[type-var]
             if hasattr(kind, "on_progress")
@@ -137,12 +144,14 @@ def fit(
 def _screen(made: Monitor, out: Path) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    yield facts("Monitor", _told(made, out))
+    yield facts("Monitor", _summary(made, out))
     yield Text("\nIts agent, for Guard.load(agent=…), is on the next line:")
-    yield Text(made.agent, no_wrap=True, overflow="ignore")  # there to be pasted: unbroken
+    yield Text(
+        made.agent, no_wrap=True, overflow="ignore"
+    )  # users paste this line, so it is never wrapped
 
 
-def _told(made: Monitor, out: Path) -> Mapping[str, object]:
+def _summary(made: Monitor, out: Path) -> Mapping[str, object]:
 
     frozen, served = made.thresholds, made.thresholds.served
     estimators = made.estimators

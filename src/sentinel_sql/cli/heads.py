@@ -1,4 +1,4 @@
-"""`sentinel heads`: which kind of head, and which features, earn their place."""
+"""`sentinel heads`: compares kinds of head, and screens features."""
 
 from __future__ import annotations
 
@@ -42,28 +42,30 @@ def compare(
     labels: LabelsFile,
     heads: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="Candidates, the simplest first, with commas between."),
+        typer.Option(metavar="NAMES", help="Candidates separated by commas, the simplest first."),
     ] = "ngrams,linear",
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds of folds and fits.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds for folds and fits.")] = 3,
     encoder: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The encoder of heads that read by one: name or folder."),
+        typer.Option(
+            metavar="NAME", help="The encoder of heads that need one: a name or a folder."
+        ),
     ] = None,
     pool: Annotated[
         list[Pool] | None,
-        typer.Option(help="Pools whose runs are taken together; repeat for more.  [train]"),
+        typer.Option(help="Pools whose runs are used; repeat for more.  [train]"),
     ] = None,
     rivals: Annotated[
-        bool, typer.Option("--rivals/--no-rivals", help="Rivals under the same folds beside them.")
+        bool, typer.Option("--rivals/--no-rivals", help="Also compare rivals on the same folds.")
     ] = True,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the table here, as CSV.")
+        Path | None, typer.Option(metavar="DIR", help="Also write the table here, as CSV.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare kinds of head by out-of-fold scores, and say which the default should be.
+    """Compare kinds of head by out-of-fold scores, and say which one should be the default.
 
-    A head replaces a simpler one if the AUROC of correctness grows by 0.02 or more.
+    A head replaces a simpler one if its AUROC of correctness is higher by 0.02 or more.
     """
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
@@ -73,18 +75,18 @@ def compare(
 
     source = Source.of("sentinel heads compare", store=store, pools=pools, labels=[labels])
     check_place(out, source)
-    header, labelled = read_labels(labels)
+    header, labels_by_run = read_labels(labels)
     wanted = {each.value for each in pool or (Pool.train,)}
     among = [name for name in POOLS if name in wanted]
     if "heldout" in among:
-        say("the held-out pool is among them: a head chosen by this has seen it")
+        say("the held-out pool is used here: a head chosen by this table has seen it")
     with progress("candidates") as advance:
         made = compare_heads(
             read_trajectories(store),
             Pools.read(pools),
-            labelled,
+            labels_by_run,
             header,
-            heads=_chosen(heads, encoder),
+            heads=_heads(heads, encoder),
             default=DEFAULT_HEAD,
             seeds=range(1, seeds + 1),
             among=among,
@@ -93,7 +95,7 @@ def compare(
         )
     keep(out, {"candidates": made}, source)
     document = {"pools": among, "seeds": seeds, "candidates": made.to_json()}
-    emit(document, as_json=as_json, tables=lambda: _shown(document))
+    emit(document, as_json=as_json, tables=lambda: _comparison_tables(document))
 
 
 @app.command("screen", epilog=SCREEN_EXAMPLE)
@@ -101,15 +103,15 @@ def screen(
     store: Store,
     pools: PoolsFile,
     labels: LabelsFile,
-    seed: Annotated[int, typer.Option(help="Of folds, fits and intervals.")] = 42,
+    seed: Annotated[int, typer.Option(help="Seed of folds, fits and intervals.")] = 42,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the tables here, as CSV.")
+        Path | None, typer.Option(metavar="DIR", help="Also write the tables here, as CSV.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each feature, and each family of the linear head, adds to the n-grams.
+    """Measure what each feature, and each family of the linear head, adds to the n-grams.
 
-    Out of fold on the train pool: nothing is spent.
+    It scores the train pool out of fold, so no held-out pool is spent.
     """
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
@@ -119,22 +121,22 @@ def screen(
 
     source = Source.of("sentinel heads screen", store=store, pools=pools, labels=[labels])
     check_place(out, source)
-    header, labelled = read_labels(labels)
+    header, labels_by_run = read_labels(labels)
     with progress("folds") as advance:
         made = screen_features(
             read_trajectories(store),
             Pools.read(pools),
-            labelled,
+            labels_by_run,
             header,
             seed=seed,
             on_progress=advance,
         )
     keep(out, made, source)
     document = {"seed": seed, **{name: each.to_json() for name, each in made.items()}}
-    emit(document, as_json=as_json, tables=lambda: _screened(document))
+    emit(document, as_json=as_json, tables=lambda: _feature_tables(document))
 
 
-def _chosen(names: str, encoder: str | None) -> Mapping[str, Head[Any]]:
+def _heads(names: str, encoder: str | None) -> Mapping[str, Head[Any]]:
     from sentinel_sql.monitor.bundle import HEADS
 
     wanted = [name for part in names.split(",") if (name := part.strip())]
@@ -155,13 +157,13 @@ def _chosen(names: str, encoder: str | None) -> Mapping[str, Head[Any]]:
     return chosen
 
 
-def _shown(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _comparison_tables(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from sentinel_sql.report.terminal.candidates import candidate_tables
 
     yield from candidate_tables(document["candidates"])
 
 
-def _screened(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _feature_tables(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from sentinel_sql.report.terminal.feature_screen import screen_tables
 
     yield from screen_tables(document)

@@ -1,4 +1,4 @@
-"""`sentinel hospital`: build the synthetic hospital and its benchmark."""
+"""`sentinel hospital`: builds the synthetic hospital and its benchmark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sentinel_sql.cli.command_name import told
+from sentinel_sql.cli.command_name import call_hint
 from sentinel_sql.cli.output import AsJson, emit, facts
 
 EXAMPLE = "Example: sentinel hospital hospital/ --patients 1000"
@@ -15,16 +15,16 @@ EXAMPLE = "Example: sentinel hospital hospital/ --patients 1000"
 
 def hospital(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Made if absent; older parts are replaced.")
+        Path, typer.Argument(metavar="DIR", help="Made if absent; existing parts are replaced.")
     ],
     patients: Annotated[int, typer.Option(help="How many patients.")] = 100,
     seed: Annotated[int, typer.Option(help="Another seed gives another hospital.")] = 42,
-    size: Annotated[int, typer.Option(help="How many questions; a fifth has no answer.")] = 1000,
+    size: Annotated[int, typer.Option(help="How many questions; a fifth is unanswerable.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Build the synthetic hospital, questions over it, and notes and examples for an agent.
 
-    The same numbers give the same bytes. No figure drawn from it says anything about medicine.
+    The same options give the same bytes. The data are invented and show nothing about medicine.
     """
     from rich.text import Text
 
@@ -46,7 +46,7 @@ def hospital(
         f"    --database {made.database} \\\n"
         f"    --notes {made.notes} --examples {made.examples} \\\n"
         f"    --base-url URL --model NAME --store runs/mine\n"
-        f"and label the runs with `sentinel label`, or see all of it by\n"
+        f"and label the runs with `sentinel label`, or see the whole system with\n"
         f"  sentinel demo --runs runs/mine"
     )
     emit(
@@ -55,6 +55,6 @@ def hospital(
         tables=lambda: [
             facts("Hospital", document),
             Text(following),
-            *(Text(line, no_wrap=True, overflow="ignore") for line in told()),
+            *(Text(line, no_wrap=True, overflow="ignore") for line in call_hint()),
         ],
     )

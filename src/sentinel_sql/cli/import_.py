@@ -1,4 +1,4 @@
-"""`sentinel import`: take in the logs of an agent that Sentinel never ran."""
+"""`sentinel import`: imports the logs of another agent into a store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLE = "Example: sentinel import logs/*.json.gz --store runs/theirs"
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Logs, gzip or not.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Logs, plain or gzip.")],
     store: Annotated[
         Path, typer.Option(metavar="DIR", help="Made if absent; runs already there are skipped.")
     ],
@@ -23,37 +23,37 @@ def import_(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="openai-messages, openai-responses, anthropic, langchain, react, or auto: the one "
-            "that a record can only be of.",
+            help="openai-messages, openai-responses, anthropic, langchain, react, or auto, which "
+            "recognises the format of each record.",
         ),
     ] = "auto",
     questions_out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Also write the questions whose gold SQL the logs carry (JSONL)."
+            metavar="FILE", help="Also write the questions with gold SQL in the logs (JSONL)."
         ),
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Whose runs these are, where the logs don't say.  [the file's name]",
+            help="The model of these runs, if the logs don't name it.  [the file's name]",
         ),
     ] = None,
     sql_tool: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME[:ARGUMENT]",
-            help="A tool that runs SQL, and the argument that holds it; may be given again.  "
-            "[common names, and tools that are given SQL]",
+            help="A tool that runs SQL, and the argument that holds it; repeat for more.  "
+            "[common names, and tools that get SQL]",
         ),
     ] = None,
     final_tool: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A tool that ends a run, beside final_answer, submit_answer and the like; may be "
-            "given again.",
+            help="A further tool that ends a run, like final_answer or submit_answer; repeat for "
+            "more.",
         ),
     ] = None,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""Tables that a verb keeps in a folder, and what is told of those that had to go."""
+"""Writes a verb's tables to a folder, and reports tables that were removed from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_place(out: Path | None, source: Source) -> None:
-    """Refuse a place where tables can't be kept before the work, not after it."""
+    """Refuse a folder where tables can't be written, before the work starts."""
     from sentinel_sql.evaluation_store.tables import check_place
 
     if out is not None:
@@ -22,7 +22,7 @@ def check_place(out: Path | None, source: Source) -> None:
 
 
 def keep(out: Path | None, exhibits: Mapping[str, Exhibit[Any]], source: Source) -> None:
-    """Write the tables where that was asked for."""
+    """Write the tables if `out` is given."""
     from sentinel_sql.evaluation_store.tables import write
 
     if out is not None:
@@ -30,12 +30,12 @@ def keep(out: Path | None, exhibits: Mapping[str, Exhibit[Any]], source: Source)
 
 
 def say_gone(out: Path, gone: Mapping[str, str]) -> None:
-    """Tell of tables that were removed from a folder, by the commands that had made them."""
+    """Report the tables that were removed from a folder, with the commands that made them."""
     if not gone:
         return
     commands = sorted({f"`{command} … --out {out}`" for command in gone.values() if command})
     again = f": make them again with {' and '.join(commands)}" if commands else ""
     say(
-        f"sentinel: {out} no longer holds {', '.join(gone)}, for they aren't known to be of this "
-        f"store, these pools and these labels{again}"
+        f"sentinel: {out} no longer holds {', '.join(gone)}, because they may be of another store, "
+        f"other pools or other labels{again}"
     )

@@ -1,4 +1,4 @@
-"""`sentinel label`: say of every recorded run whether its answer was correct."""
+"""`sentinel label`: labels every recorded run as answered correctly or not."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import typer
 from sentinel_sql.cli.options import (
     DatabasePath,
     MemoryMegabytes,
+    OptionalMode,
     QuestionFiles,
     ResultMegabytes,
     ResultRows,
+    RunsClock,
     Seconds,
     Store,
     limits_of,
@@ -25,13 +27,13 @@ from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, pro
 if TYPE_CHECKING:
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.pipeline.label import Labelling
-    from sentinel_sql.pipeline.llm_label import Cost, Prepared
+    from sentinel_sql.pipeline.llm_label import Cost, PreparedCases
     from sentinel_sql.questions.record import Question
     from sentinel_sql.trajectory.record import Trajectory
 
 
 class Judge(StrEnum):
-    """The judges, as the command line spells them."""
+    """The judges, as written on the command line."""
 
     strict = "strict"
     rules = "rules"
@@ -52,49 +54,42 @@ def label(
     judge: Annotated[
         Judge,
         typer.Option(
-            help="strict: the data set's own comparison. rules: strict, and what a careful reader "
-            "would also accept. llm: strict, and what a language model accepts."
+            help="strict: the data set's own comparison. rules: also accepts what a careful reader "
+            "would accept. llm: also accepts what a language model accepts."
         ),
     ] = Judge.rules,
-    mode: Annotated[
-        str | None,
-        typer.Option(
-            help="How two answers are compared: ehrsql-2024, ehrsql-v1 or sentinel-1.  [the data "
-            "set's own for EHRSQL over mimic_iv, mimic_iii and eicu, else sentinel-1]"
-        ),
-    ] = None,
-    clock: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="The database's own current time.  [that of the runs]"),
-    ] = None,
+    mode: OptionalMode = None,
+    clock: RunsClock = None,
     base_url: Annotated[
         str | None,
         typer.Option(metavar="URL", help="llm: an OpenAI-compatible endpoint, ending in /v1."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="llm: the judge's name there.")
+        str | None, typer.Option(metavar="NAME", help="llm: name of the judging model.")
     ] = None,
     rows: Annotated[
         int,
         typer.Option(
             min=0,
-            help="llm: rows of each result that the judge is sent at most; 0 sends their number.",
+            help="llm: most rows of each result that the judge gets; 0 sends only their number.",
         ),
     ] = 20,
     price: Annotated[
         float | None,
-        typer.Option(min=0, help="llm: price of a million tokens, to show what it would cost."),
+        typer.Option(min=0, help="llm: price of a million tokens, to show the cost first."),
     ] = None,
     verdicts: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="llm: where each verdict is kept, to go on from.  [beside the labels]",
+            help="llm: file of the verdicts, to resume from.  [beside the labels]",
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="llm: calls under way at once.")] = 4,
+    workers: Annotated[int, typer.Option(min=1, help="llm: calls at the same time.")] = 4,
     timeout: Annotated[float, typer.Option(help="llm: seconds that one call may take.")] = 120.0,
-    retries: Annotated[int, typer.Option(min=0, help="llm: further tries of a failed call.")] = 4,
+    retries: Annotated[
+        int, typer.Option(min=0, help="llm: how often a failed call is tried again.")
+    ] = 4,
     yes: Annotated[
         bool, typer.Option("--yes", help="llm: start without asking, as scripts must.")
     ] = False,
@@ -104,10 +99,10 @@ def label(
     memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Say of every recorded run whether its answer was correct, by running gold and answer.
+    """Label every recorded run as correct or not, by running the gold SQL and the answer.
 
-    The llm judge asks before it starts, and goes on where it stopped. Its API key is read from
-    OPENAI_API_KEY.
+    The llm judge asks for confirmation before it starts, and resumes where it stopped. Its API key
+    is read from OPENAI_API_KEY.
     """
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.errors import InputError
@@ -122,7 +117,7 @@ def label(
     if judge is Judge.llm:
         if base_url is None or model is None:
             raise InputError(
-                "the llm judge needs an endpoint: name it with --base-url and --model, or choose "
+                "the llm judge needs an endpoint: give it with --base-url and --model, or choose "
                 "--judge rules"
             )
         endpoint = (base_url, model)
@@ -130,11 +125,11 @@ def label(
     kept = verdicts or out.with_name(out.name + ".verdicts")
     if kept.resolve() == out.resolve():
         raise InputError(f"{out} can't hold both labels and verdicts: name another --verdicts")
-    asked: list[Question] = read_questions(questions)
+    records: list[Question] = read_questions(questions)
     runs = list(read_trajectories(store))
     clocks = {run.question.clock for run in runs} - {None}
     if clock is None and len(clocks) == 1:
-        clock = clocks.pop()  # an answer is judged at the time at which it was given
+        clock = clocks.pop()  # an answer is judged at the database's time of its run
     with (
         SqliteDatabase.open(
             database,
@@ -146,14 +141,14 @@ def label(
         progress("runs") as advance,
     ):
         check_database(opened, store, runs)
-        mode = mode_of(asked, opened.name) if mode is None else mode
+        mode = mode_of(records, opened.name) if mode is None else mode
         if endpoint is not None:
-            prepared = prepare(runs, asked, opened, mode, rows=rows, on_progress=advance)
+            prepared = prepare(runs, records, opened, mode, rows=rows, on_progress=advance)
         else:
-            made = label_runs(runs, asked, opened, judge.value, mode, on_progress=advance)
+            made = label_runs(runs, records, opened, judge.value, mode, on_progress=advance)
             document = made.to_json()
     if endpoint is not None:
-        made, document = _by_model(
+        made, document = _label_by_model(
             prepared,
             kept,
             base_url=endpoint[0],
@@ -173,8 +168,8 @@ def label(
     fail_if_all_failed("verdicts of the model", done=judged, failed=failed)
 
 
-def _by_model(
-    prepared: Prepared,
+def _label_by_model(
+    prepared: PreparedCases,
     verdicts: Path,
     *,
     base_url: str,
@@ -186,7 +181,7 @@ def _by_model(
     retries: int,
     yes: bool,
 ) -> tuple[Labelling, dict[str, Any]]:
-    """Show the cost, ask, and let the model judge; return the labels and their counts."""
+    """Show the cost, ask for confirmation, and let the model judge; return labels and counts."""
     from sentinel_sql.address import shown_address
     from sentinel_sql.agent.openai import OpenAIModel
     from sentinel_sql.labels.verdicts import VerdictLog
@@ -235,16 +230,16 @@ def _confirm(yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise InputError(
-            "the llm judge asks before it starts, and nobody is here to answer: add --yes to "
+            "the llm judge asks for confirmation, but stdin is no terminal: add --yes to "
             "agree to the calls, the cost and what is sent"
         )
     if not typer.confirm("Start?", err=True):
-        say("sentinel: nothing was asked")
+        say("sentinel: nothing was sent")
         raise typer.Exit(1)
 
 
 def check_database(opened: SqliteDatabase, store: Path, runs: Sequence[Trajectory]) -> None:
-    """Refuse a database of another schema than the store's; speak up where the name differs."""
+    """Refuse a database of another schema than the store's; warn if its name differs."""
     from sentinel_sql.errors import LabelsError
     from sentinel_sql.trajectory.store import read_manifest
 
@@ -252,7 +247,7 @@ def check_database(opened: SqliteDatabase, store: Path, runs: Sequence[Trajector
     if manifest is not None and manifest.schema_sha256 not in (None, opened.schema.sha256):
         raise LabelsError(
             f"the runs in {store} were made over a database of another schema than "
-            f"{opened.name}'s: name the one that they were made over with --database"
+            f"{opened.name}'s: give their database with --database"
         )
     names = {run.question.database for run in runs} - {None, opened.name}
     if names:

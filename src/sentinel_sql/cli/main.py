@@ -1,4 +1,4 @@
-"""The `sentinel` command: puts the verbs together and turns errors into one line and a code."""
+"""The `sentinel` command: joins the verbs, and turns each error into one line and a code."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ app.add_typer(audit.app, name="audit", short_help="Compare judges with people an
 app.add_typer(heads.app, name="heads", short_help="Compare kinds of head.")
 app.add_typer(rivals.app, name="rivals", short_help="Ask the agent's own model how sure it is.")
 for name, verb, example, short in (
-    ("demo", demo.demo, demo.EXAMPLE, "The whole system at work, in one go."),
+    ("demo", demo.demo, demo.EXAMPLE, "Run the whole system on recorded runs."),
     ("ask", ask.ask, ask.EXAMPLE, "Ask one question, guarded."),
-    ("hospital", hospital.hospital, hospital.EXAMPLE, "Build a synthetic hospital to ask."),
+    ("hospital", hospital.hospital, hospital.EXAMPLE, "Build a synthetic hospital to query."),
     ("collect", collect.collect, collect.EXAMPLE, "Run the agent and record every run."),
     ("import", import_.import_, import_.EXAMPLE, "Import another agent's logs."),
     ("probe", probe.probe, probe.EXAMPLE, "Add probes of the database to recorded runs."),
-    ("label", label.label, label.EXAMPLE, "Say which answers were correct."),
-    ("fit", fit.fit, fit.EXAMPLE, "Make a frozen monitor of labelled runs."),
+    ("label", label.label, label.EXAMPLE, "Label which answers were correct."),
+    ("fit", fit.fit, fit.EXAMPLE, "Fit a monitor on labelled runs."),
     ("evaluate", evaluate.evaluate, evaluate.EXAMPLE, "Replay every system on held-out runs."),
-    ("report", report.report, report.EXAMPLE, "Evaluations as one page with figures."),
-    ("migrate", migrate.migrate, migrate.EXAMPLE, "Bring older files into today's form."),
-    ("show", show.show, show.EXAMPLE, "One run, step by step, with confidences."),
+    ("report", report.report, report.EXAMPLE, "Write evaluations as one page with figures."),
+    ("migrate", migrate.migrate, migrate.EXAMPLE, "Convert files of older versions."),
+    ("show", show.show, show.EXAMPLE, "Show one run step by step, with confidences."),
     ("doctor", doctor.doctor, doctor.EXAMPLE, "Check this installation."),
     ("bench", bench.bench, bench.EXAMPLE, "Measure the promised ratios here."),
 ):
@@ -102,7 +102,7 @@ def _root(
 ) -> None:
     """Knows when a data agent should not be believed."""
     if {"-h", "--help"} & set(sys.argv):
-        return  # help needs no settings, and must not fail for them
+        return  # help needs no settings and must work without valid ones
     read = read_settings(settings)
     context.obj = read
     context.default_map = read.defaults(context.command)
@@ -111,22 +111,22 @@ def _root(
 def run() -> None:
     """Run the command; every failure is one line on stderr and a documented exit code."""
     debug = bool(os.environ.get("SENTINEL_DEBUG"))
-    _settle_output()
+    _prepare_output()
     try:
         app()
     except SystemExit as end:
-        # typer and rich make bare exits of an interruption and of a reader that went away
+        # typer and rich turn an interruption or a closed pipe into a plain exit
         if end.code == 130:
             sys.exit(_fail(_INTERRUPTED, 130))
         if isinstance(end.__context__, BrokenPipeError):
-            sys.exit(_reader_left())
+            sys.exit(_discard_output())
         raise
     except SentinelError as error:
         if debug:
             raise
         sys.exit(_fail(str(error), error.exit_code))
     except BrokenPipeError:
-        sys.exit(_reader_left())
+        sys.exit(_discard_output())
     except KeyboardInterrupt:
         sys.exit(_fail(_INTERRUPTED, 130))
     except OSError as error:
@@ -155,20 +155,20 @@ def run() -> None:
         )
 
 
-def _settle_output() -> None:
-    """Let no output be lost or fail for how the command was started."""
+def _prepare_output() -> None:
+    """Make stdout and stderr usable however the command was started."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
         elif name == "stdout" and isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a λ where the terminal has none
+            stream.reconfigure(errors="replace")  # the terminal may have no λ
     if not os.environ.get("COLUMNS", "80").strip("0"):
-        del os.environ["COLUMNS"]  # unknown to whoever set it; rich would print nothing
+        del os.environ["COLUMNS"]  # a width of 0 means unknown; rich would print nothing
 
 
-def _reader_left() -> int:
-    """Go on writing to nowhere: the reader of our output (`sentinel … | head`) has seen enough."""
+def _discard_output() -> int:
+    """Send further output to nowhere, after its reader left (`sentinel … | head`)."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
 

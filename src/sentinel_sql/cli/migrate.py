@@ -1,7 +1,7 @@
-"""`sentinel migrate`: bring files of earlier versions into the form of this one.
+"""`sentinel migrate`: converts files of earlier versions to the form of this version.
 
-Stores, labels, verdicts and confidences are written again with checksums; what they say stays. What
-was computed from runs, a monitor or an evaluation, is never converted: it is made again.
+Stores, labels, verdicts and confidences are written again with checksums; their content stays the
+same. Monitors and evaluations are never converted: they are computed again.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ State = Literal["converted", "current", "make it again"]
 
 @dataclass(frozen=True, kw_only=True)
 class Migration:
-    """What became of one path.
+    """The result for one path.
 
     Attributes:
-        path: as it was given.
-        kind: what lies there.
+        path: the path as given.
+        kind: what the path holds.
         state: `converted` to this version's form, `current` already, or to be made again.
         detail: how many lines were converted, or what to do.
     """
@@ -55,10 +55,10 @@ def migrate(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Bring files of earlier versions into the form of this one; what they say stays.
+    """Convert files of earlier versions to the form of this version; their content stays the same.
 
-    Each file is replaced whole or not at all, and a second call changes nothing. A monitor or an
-    evaluation that this version can't read is named with the command that makes it again.
+    Each file is replaced as a whole or not at all, and a second call changes nothing. For a monitor
+    or an evaluation that this version can't read, the command that makes it again is shown.
     """
     done = [_migrate(path) for path in paths]
     document = {"paths": [asdict(each) for each in done]}
@@ -76,11 +76,11 @@ def _screen(done: list[Migration]) -> Iterator[RenderableType]:
 
 
 def _migrate(path: Path) -> Migration:
-    """Bring one file or folder into the form of this version.
+    """Convert one file or folder to the form of this version.
 
     Raises:
-        InputError: nothing that Sentinel wrote is there.
-        SentinelError: it is damaged, in use, or can't be written.
+        InputError: the path holds nothing that Sentinel wrote.
+        SentinelError: the path is damaged, in use, or can't be written.
     """
     kind = _kind_of(path)
     lines = _CONVERSIONS[kind](path)
@@ -197,7 +197,7 @@ _CONVERSIONS: Final[Mapping[Kind, Callable[[Path], int | str]]] = MappingProxyTy
         "evaluation": _check_evaluation,
     }
 )
-"""By kind: converts what lies there, and returns how many lines changed or why it can't be read."""
+"""Kind → its converter, which returns how many lines changed, or why the path can't be read."""
 
 _FOLDERS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
@@ -207,7 +207,7 @@ _FOLDERS: Final[Mapping[str, Kind]] = MappingProxyType(
         "evaluation.json": "evaluation",
     }
 )
-"""The file by which a folder is known; a test holds them to the rooms that write them."""
+"""The file that identifies a kind of folder; a test checks these names against their writers."""
 
 _MARKS: Final[Mapping[bytes, Kind]] = MappingProxyType(
     {
@@ -217,4 +217,4 @@ _MARKS: Final[Mapping[bytes, Kind]] = MappingProxyType(
         b'"sentinel-trajectory/': "recordings",
     }
 )
-"""What the beginning of a file holds."""
+"""Text at the start of a file → its kind."""

@@ -1,4 +1,4 @@
-"""Arguments and options that several verbs share, so that they read and mean the same."""
+"""Arguments and options that several verbs share."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ Clock = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="The database's own current time, 'YYYY-MM-DD HH:MM:SS'. Known databases have theirs; "
-        "others take this machine's time.",
+        help="The database's own current time, 'YYYY-MM-DD HH:MM:SS'. Known databases have their "
+        "own; others use this machine's time.",
     ),
 ]
 Mode = Annotated[
@@ -40,19 +40,31 @@ Mode = Annotated[
         "--mode", help="How two answers are compared: ehrsql-2024, ehrsql-v1 or sentinel-1."
     ),
 ]
+RunsClock = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="The database's own current time.  [that of the runs]"),
+]
+OptionalMode = Annotated[
+    str | None,
+    typer.Option(
+        "--mode",
+        help="How two answers are compared: ehrsql-2024, ehrsql-v1 or sentinel-1.  [the data "
+        "set's own for EHRSQL over mimic_iv, mimic_iii and eicu, else sentinel-1]",
+    ),
+]
 Seconds = Annotated[
     float,
-    typer.Option("--seconds", min=0.001, help="Wall time that one query may take."),
+    typer.Option("--seconds", min=0.001, help="Most wall time of one query."),
 ]
 ResultRows = Annotated[
-    int, typer.Option("--result-rows", min=1, help="Rows of one result that are kept.")
+    int, typer.Option("--result-rows", min=1, help="Most rows kept of one result.")
 ]
 ResultMegabytes = Annotated[
-    int, typer.Option("--result-mb", min=1, help="Megabytes of one result that are kept.")
+    int, typer.Option("--result-mb", min=1, help="Most megabytes kept of one result.")
 ]
 MemoryMegabytes = Annotated[
     int,
-    typer.Option("--memory-mb", min=50, help="Megabytes that the process of one query may take."),
+    typer.Option("--memory-mb", min=50, help="Most megabytes of memory for one query."),
 ]
 PoolsFile = Annotated[
     Path, typer.Option("--pools", metavar="FILE", help="Made by `sentinel questions pools`.")
@@ -66,7 +78,7 @@ MonitorFolder = Annotated[
 
 
 def limits_of(*, seconds: float, rows: int, megabytes: int, memory: int) -> Limits:
-    """Return the bounds of one query, as the options of a verb give them."""
+    """Return the bounds of one query from the options of a verb."""
     from sentinel_sql.database.executor import Limits
 
     return Limits(seconds=seconds, rows=rows, total=megabytes * MB, memory=memory * MB)

@@ -1,4 +1,4 @@
-"""How every verb speaks: one JSON document or tables on stdout, everything else on stderr."""
+"""Output of every verb: one JSON document or tables on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout; all else on stderr.")
 ]
 Advance = Callable[[int, int], None]
-"""Told `(done, total)` as work goes on."""
+"""Called with `(done, total)` as the work proceeds."""
 
 
 def emit(
@@ -30,7 +30,7 @@ def emit(
     as_json: bool,
     tables: Callable[[], Iterable[RenderableType]],
 ) -> None:
-    """Print the outcome of a verb: the document, or the tables made for people."""
+    """Print the result of a verb: the JSON document, or tables for people."""
     if as_json:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
         try:
@@ -38,26 +38,26 @@ def emit(
         except UnicodeEncodeError:
             text = json.dumps(document, indent=2, allow_nan=False)
         sys.stdout.write(_CONTROLS.sub(lambda it: f"\\u{ord(it[0]):04x}", text) + "\n")
-        sys.stdout.flush()  # what can't be written shows now, while it can be told
+        sys.stdout.flush()  # a write error shows here, where it can still be reported
         return
     console = terminal()
     for table in tables():
-        # A text that may not be wrapped, such as a command to paste, runs over the terminal's edge.
+        # A text that must not be wrapped, such as a command to paste, may exceed the terminal.
         console.print(table, soft_wrap=getattr(table, "no_wrap", None) is True)
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Open the terminal so that text is shown as it is written.
+    """Open the terminal so that all text is shown literally.
 
-    Questions, ids, agents and messages are data: `[red]` or `:smile:` in them is no markup, and
-    what would clear the screen, name the window or turn the reading direction doesn't reach the
-    terminal. What is to have a style is a `Text`.
+    Questions, ids, agents and messages are data: `[red]` or `:smile:` in them is no markup.
+    Characters that clear the screen, name the window or turn the reading direction are removed.
+    Styled text is a `Text`.
     """
     from rich import console as of_rich
     from rich.segment import Segment
 
     class Console(of_rich.Console):
-        # Here every text passes, after its width, to which such characters add nothing, is taken.
+        # Every text passes here, after layout. Control characters have no width there.
         def render(
             self, renderable: RenderableType, options: of_rich.ConsoleOptions | None = None
         ) -> Iterator[Segment]:
@@ -70,16 +70,16 @@ def terminal(*, stderr: bool = False) -> Console:
 _CONTROLS = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
-"""Characters that move a terminal's cursor or turn its reading direction; a line's end is none."""
+"""Characters that move a terminal's cursor or turn its reading direction, except a newline."""
 
 
 def shown(text: str) -> str:
-    """Return a text without the characters that a terminal obeys instead of showing them."""
+    """Return a text without the characters that control a terminal."""
     return _CONTROLS.sub("", text)
 
 
 def facts(title: str, rows: Mapping[str, object]) -> RenderableType:
-    """Make a two-column table of named facts; rows whose value is None are left out."""
+    """Make a table of names and values; rows with None are left out."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
@@ -87,41 +87,43 @@ def facts(title: str, rows: Mapping[str, object]) -> RenderableType:
     table.add_column(overflow="fold")
     for name, value in rows.items():
         if value is not None:
-            table.add_row(name, _told(value))
+            table.add_row(name, _format_value(value))
     return table
 
 
-def _told(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, Mapping):
         inner = [
-            f"{name} ({_told(part)})" if isinstance(part, Mapping) else f"{name} {_told(part)}"
+            f"{name} ({_format_value(part)})"
+            if isinstance(part, Mapping)
+            else f"{name} {_format_value(part)}"
             for name, part in value.items()
         ]
         return ", ".join(inner) or "none"
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):
-        return ", ".join(map(_told, value)) or "none"
+        return ", ".join(map(_format_value, value)) or "none"
     return str(value)
 
 
 def say(text: str) -> None:
-    """Tell people something beside the outcome, on stderr."""
+    """Print a message for people on stderr."""
     sys.stderr.write(without_secrets(shown(text)) + "\n")
 
 
 def fail_if_all_failed(what: str, *, done: int, failed: Mapping[str, int]) -> None:
-    """Let no success be told where every call failed; some failures beside some work are one.
+    """Fail if every call failed; some failures beside some successes are no error.
 
-    Called once the outcome is kept and shown.
+    Call it after the result is saved and shown.
 
     Args:
-        what: what was to be made, in the plural.
-        done: how many were made this time.
-        failed: reason → how many failed for it.
+        what: name of the things to make, in the plural.
+        done: how many were made by this command.
+        failed: reason → number of failures.
 
     Raises:
-        EndpointError: nothing was made, and something failed.
+        EndpointError: nothing was made, and at least one call failed.
     """
     from sentinel_sql.errors import EndpointError
 
@@ -131,8 +133,8 @@ def fail_if_all_failed(what: str, *, done: int, failed: Mapping[str, int]) -> No
     total = sum(failed.values())
     times = "" if count == total else f" ({count} times)"
     raise EndpointError(
-        f"no {what} came of this: all {total} that were tried failed: {reason}{times}; once "
-        "that is mended, the same command goes on from there"
+        f"no {what} were made: all {total} calls failed: {reason}{times}; mend that, then give the "
+        "same command again to resume"
     )
 
 
@@ -142,12 +144,20 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     Raises:
         InputError: the file can't be written.
     """
+    write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, readable by its owner only.
+
+    Raises:
+        InputError: the file can't be written.
+    """
     from sentinel_sql.errors import InputError
     from sentinel_sql.storage.whole_file import write_whole
 
-    lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
     try:
-        write_whole(path, "".join(lines))
+        write_whole(path, text)
     except OSError as error:
         raise InputError(
             f"{path} can't be written ({error.strerror}): name another place"
@@ -158,17 +168,17 @@ class Bar(Protocol):
     """A progress bar."""
 
     def __call__(self, done: int, total: int) -> None:
-        """Say how far the whole is."""
+        """Show the progress of the whole work."""
         ...
 
     def part(self, what: str, done: int, total: int) -> None:
-        """Say how far one long part of it is."""
+        """Show the progress of one long part of it."""
         ...
 
 
 @contextmanager
 def progress(description: str) -> Iterator[Bar]:
-    """Show a progress bar on stderr; silent where stderr is no terminal."""
+    """Show a progress bar on stderr, or nothing if stderr is no terminal."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

@@ -1,4 +1,4 @@
-"""`sentinel probe`: add probes of the database to runs that were recorded without."""
+"""`sentinel probe`: adds probes of the database to runs that were recorded without them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Annotated
 
 import typer
 
-from sentinel_sql.cli.options import MB, DatabasePath, MemoryMegabytes, Seconds
+from sentinel_sql.cli.options import (
+    MB,
+    DatabasePath,
+    MemoryMegabytes,
+    RunsClock,
+    Seconds,
+)
 from sentinel_sql.cli.options import Store as Source
 from sentinel_sql.cli.output import AsJson, emit, facts, progress
 
@@ -20,20 +26,19 @@ def probe(
     database: DatabasePath,
     store: Annotated[
         Path,
-        typer.Option(metavar="NEW", help="A new store; made if absent, resumed where it stopped."),
+        typer.Option(
+            metavar="NEW", help="The new store; made if absent, an existing one is resumed."
+        ),
     ],
-    clock: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="The database's own current time.  [that of the runs]"),
-    ] = None,
+    clock: RunsClock = None,
     seconds: Seconds = 0.5,
     memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Add probes of the database to recorded runs, in a new store; the old one stays as it is.
+    """Add probes of the database to recorded runs, in a new store; the old store stays unchanged.
 
-    Row counts along each query's joins, shares of NULLs, and stored values near to texts that
-    no row has. They hold data of the database, as the runs do.
+    Probes are row counts along each query's joins, shares of NULLs, and stored values similar to
+    texts that no row has. Like the runs, they hold data of the database.
     """
     from sentinel_sql.database.probes import PROBE_LIMITS, Prober
     from sentinel_sql.database.sqlite import SqliteDatabase
@@ -42,7 +47,9 @@ def probe(
 
     if clock is None:
         clocks = {str(at) for run in read_trajectories(source) if (at := run.question.clock)}
-        clock = min(clocks, default=None)  # of several, another is refused by name
+        clock = min(
+            clocks, default=None
+        )  # if there are several, runs at another time are refused with a message
     with (
         SqliteDatabase.open(
             database,

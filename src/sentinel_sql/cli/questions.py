@@ -1,4 +1,4 @@
-"""`sentinel questions`: check question files against a database, and split them into pools."""
+"""`sentinel questions`: checks question files against a database, and splits them into pools."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sentinel_sql.cli.options import (
     Clock,
     DatabasePath,
     MemoryMegabytes,
+    OptionalMode,
     ResultMegabytes,
     ResultRows,
     Seconds,
@@ -32,7 +33,7 @@ QuestionFiles = Annotated[
     list[Path],
     typer.Argument(
         metavar="QUESTIONS…",
-        help="Question files, gzip or not: EHRSQL v1, EHRSQL-2024 (data.json with label.json "
+        help="Question files, plain or gzip: EHRSQL v1, EHRSQL-2024 (data.json with label.json "
         "beside it), JSON Lines, or your own JSONL or CSV.",
     ),
 ]
@@ -45,13 +46,7 @@ QuestionFiles = Annotated[
 def check(
     questions: QuestionFiles,
     database: DatabasePath,
-    mode: Annotated[
-        str | None,
-        typer.Option(
-            help="How two answers are compared: ehrsql-2024, ehrsql-v1 or sentinel-1.  [the data "
-            "set's own for EHRSQL over mimic_iv, mimic_iii and eicu, else sentinel-1]"
-        ),
-    ] = None,
+    mode: OptionalMode = None,
     clock: Clock = None,
     seconds: Seconds = 30.0,
     result_rows: ResultRows = 10_000,
@@ -59,12 +54,12 @@ def check(
     memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Run every gold query and compare its answer with the one that the data set ships."""
+    """Run every gold query and compare its result with the answer in the data set."""
     from sentinel_sql.database.sqlite import SqliteDatabase
     from sentinel_sql.pipeline.check_questions import check_questions
     from sentinel_sql.questions.read import read_questions
 
-    asked = read_questions(questions)
+    records = read_questions(questions)
     with (
         SqliteDatabase.open(
             database,
@@ -75,12 +70,12 @@ def check(
         ) as opened,
         progress("gold queries") as advance,
     ):
-        report = check_questions(asked, opened, mode, on_progress=advance)
+        report = check_questions(records, opened, mode, on_progress=advance)
     document = report.to_json()
-    emit(document, as_json=as_json, tables=lambda: _checked(document))
+    emit(document, as_json=as_json, tables=lambda: _check_tables(document))
 
 
-def _checked(document: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _check_tables(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from rich.text import Text
 
     yield Text(document["summary"], style="bold")
@@ -103,7 +98,7 @@ def pools(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Earlier pools: each template that they know keeps its pool, new ones are dealt.",
+            help="Earlier pools: known templates keep their pool, new ones are assigned.",
         ),
     ] = None,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""Recorded runs over the hospital through a live guard, with the truth told at the end."""
+"""Replays recorded runs over the hospital through a live guard, and shows the truth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.text import Text
 
-from sentinel_sql.cli.watch import PACE, answer_json, follow, rules_json, screen, unseen
+from sentinel_sql.cli.watch import PACE, answer_json, follow, no_screen, rules_json, screen
 from sentinel_sql.database.sqlite import SqliteDatabase
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.errors import StoreError
@@ -26,8 +26,8 @@ from sentinel_sql.trajectory.store import read_trajectories
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
-    """A demo's runs with all that is known of them, and a guard over its monitor."""
+class RecordedRuns:
+    """The runs of a demo with their questions, labels and pools, and a guard with its monitor."""
 
     guard: Guard
     database: SqliteDatabase
@@ -44,7 +44,7 @@ class Recorded:
         """Read a demo's folder.
 
         Raises:
-            SentinelError: a part of it is missing or damaged.
+            SentinelError: a part of the folder is missing or damaged.
         """
         with SqliteDatabase.open(made.hospital.database, clock=CLOCK) as database:
             yield cls(
@@ -67,7 +67,7 @@ class Recorded:
         """Return the id of the first held-out run that takes more than one step.
 
         Raises:
-            StoreError: there is none.
+            StoreError: there is no such run.
         """
         for name, run in sorted(self.runs.items()):
             if len(run.steps) > 1 and self.pools.pool_of(name) == "heldout":
@@ -77,34 +77,38 @@ class Recorded:
     def replay(
         self, name: str, *, console: Console | None, pace: float | None = None
     ) -> dict[str, Any]:
-        """Guard a recorded run as if it happened now, and return what happened.
+        """Replay a recorded run under guard, and return its states and answer.
 
         Args:
-            name: the run's id.
+            name: id of the run.
             console: where to show it, or None.
-            pace: seconds a step on a terminal; None for the usual ones.
+            pace: seconds for each step on a terminal; None for `PACE`.
 
         Raises:
-            StoreError: no such run.
+            StoreError: there is no such run.
         """
         run = self.runs.get(name)
         if run is None:
             raise StoreError(
-                f"no run {name!r} is recorded: ids stand in the question file, such as "
+                f"no run {name!r} is recorded: the question file lists the ids, such as "
                 f"{next(iter(self.runs), '-')}"
             )
         pool = self.pools.pool_of(name)
         if console is not None:
             console.print(Text(run.question.text, style="bold"))
             if pool != "heldout":
-                console.print(Text(f"(of the {pool} pool: the monitor knows it)", style="yellow"))
-        seen = unseen() if console is None else screen(console, pace=PACE if pace is None else pace)
+                console.print(
+                    Text(f"(of the {pool} pool: the monitor was fitted on it)", style="yellow")
+                )
+        seen = (
+            no_screen() if console is None else screen(console, pace=PACE if pace is None else pace)
+        )
         with self.guard.session(run.question) as session, seen as show:
             answer, states = follow(session, run.steps, show)
         question = self.questions[question_id_of(name, self.questions) or name]
         known = truth(run, question, self.labels.get(name), self.database)
         if console is not None:
-            console.print(told(known))
+            console.print(truth_text(known))
         return {
             "question": {"id": name, "text": run.question.text},
             "pool": pool,
@@ -116,8 +120,8 @@ class Recorded:
         }
 
 
-def told(known: Mapping[str, Any]) -> Text:
-    """Say what the agent alone would have given, and what is right."""
+def truth_text(known: Mapping[str, Any]) -> Text:
+    """Return what the agent alone would have answered, and the right answer."""
     outcome, correct = known["outcome"], known["correct"]
     if outcome != "answered":
         ended = "abstained" if outcome == "abstained" else "run into its step cap"
@@ -126,8 +130,8 @@ def told(known: Mapping[str, Any]) -> Text:
         judged = "rightly" if correct else "wrongly" if correct is False else "(not judged)"
         alone = f"The agent alone would have answered {judged}: {known['given']}"
     right = (
-        f"Right is: {known['gold']}"
+        f"The right answer is: {known['gold']}"
         if known["answerable"]
-        else "Right is no answer: this database doesn't hold it."
+        else "There is no right answer: the question is unanswerable over this database."
     )
     return Text(f"{alone}\n{right}", style="cyan")

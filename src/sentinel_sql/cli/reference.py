@@ -1,4 +1,4 @@
-"""Writes the reference of the command from its own help: `python -m sentinel_sql.cli.reference`."""
+"""Writes the command reference from the help texts: `python -m sentinel_sql.cli.reference`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ VERBS = (
     *(("heads", "compare"), ("heads", "screen"), ("rivals", "collect")),
     *((name,) for name in ("doctor", "bench")),
 )
-"""In the order in which a user meets them; a test holds them to the commands that exist."""
+"""All verbs, in the order of their use; a test compares them with the existing commands."""
 
 INTRODUCTION = """\
 # The command
 
 Made from `sentinel --help` by `make docs`; don't edit it by hand.
 
-Every verb takes `--json`: where it succeeds, one JSON document on stdout, and all else on stderr.
+Every verb takes `--json`: on success it prints one JSON document on stdout, and all else on stderr.
 Set `SENTINEL_DEBUG=1` to see the whole trace of a failure.
 """
 

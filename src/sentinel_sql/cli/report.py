@@ -1,4 +1,4 @@
-"""`sentinel report`: evaluations on disk as one page that opens anywhere, with its figures."""
+"""`sentinel report`: writes saved evaluations as one self-contained page with figures."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def report(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Page, figures and tables go here.")
+        Path, typer.Option("--out", metavar="DIR", help="Folder for page, figures and tables.")
     ],
     no_runs: Annotated[
         bool,
-        typer.Option("--no-runs", help="Leave single runs out, and with them all rows of data."),
+        typer.Option("--no-runs", help="Leave out single runs, and so all rows of data."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -51,11 +51,11 @@ def report(
 def _screen(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    told = dict(document) | {
+    rows = dict(document) | {
         "runs": f"{document['runs']:,} of {document['evaluated']:,} shown one by one",
         "evaluated": None,
         "bytes": f"{document['bytes']:,}",
     }
-    yield facts("Report", told)
-    # A line of its own: a table's title is broken to the width of the table.
+    yield facts("Report", rows)
+    # On its own line, because a table's title is wrapped to the width of the table.
     yield Text(f"Open {document['page']} in a browser.", overflow="fold")

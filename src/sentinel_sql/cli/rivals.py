@@ -1,4 +1,4 @@
-"""`sentinel rivals`: ask an agent's own model how sure it is of its recorded answers."""
+"""`sentinel rivals`: asks the agent's own model how sure it is of its recorded answers."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, pro
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.equivalence import Equivalence
-    from sentinel_sql.rivals.ask_confidences import AskedSummary
+    from sentinel_sql.rivals.ask_confidences import AskSummary
     from sentinel_sql.rivals.ask_costs import Cost
     from sentinel_sql.rivals.self_report_questions import Asker
     from sentinel_sql.trajectory.record import Trajectory
 
 app = typer.Typer(
-    help="Confidences of the agent's own model, to set beside the monitor's.",
+    help="Confidences of the agent's own model, to compare with the monitor's.",
     no_args_is_help=True,
 )
 
 
 class Methods(StrEnum):
-    """The methods, as the command line spells them."""
+    """The methods, as written on the command line."""
 
     p_true = "p-true"
     verbalized = "verbalized"
@@ -71,11 +71,11 @@ def collect(
     store: Store,
     database: DatabasePath,
     base_url: Annotated[
-        str, typer.Option(metavar="URL", help="The endpoint that the agent was collected with.")
+        str, typer.Option(metavar="URL", help="The endpoint of the recorded runs.")
     ],
-    model: Annotated[str, typer.Option(metavar="NAME", help="The agent's model there.")],
+    model: Annotated[str, typer.Option(metavar="NAME", help="Name of the agent's model.")],
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Made if absent; resumed where it stopped.")
+        Path, typer.Option(metavar="DIR", help="Made if absent; an existing one is resumed.")
     ],
     method: Annotated[
         list[Methods] | None,
@@ -84,24 +84,22 @@ def collect(
             "self-consistency the whole run.  [p-true, verbalized and self-consistency]"
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Samples of an answer.")] = 5,
-    temperature: Annotated[float, typer.Option(min=0.01, help="Of the samples.")] = 0.7,
+    samples: Annotated[int, typer.Option(min=1, help="Samples for each answer.")] = 5,
+    temperature: Annotated[float, typer.Option(min=0.01, help="Sampling temperature.")] = 0.7,
     mode: Mode = "sentinel-1",
     pools: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Ask about the calibration and held-out pools alone; nothing is fitted on train.",
+            help="Ask only about the calibration and held-out pools; rivals need no train pool.",
         ),
     ] = None,
     pool: Annotated[
         list[Pool] | None, typer.Option(help="With --pools: other pools; repeat for more.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="At most this many answers this time.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it costs.")] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Answers asked about at once.")] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="Most answers of this call.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the cost.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Answers asked about at the same time.")] = 1,
     prompt: PromptName = "guided",
     notes: Notes = None,
     examples: Examples = None,
@@ -116,9 +114,9 @@ def collect(
     memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the agent's model about its recorded answers: P(True), in words, and by sampling again.
+    """Ask the agent's model about its recorded answers: P(True), a stated confidence, new samples.
 
-    Takes the options that the runs were collected with. Asked once, kept for ever: `sentinel
+    Give the same options as for collecting the runs. The replies are kept, so that `sentinel
     evaluate --rivals --confidences DIR` calls no model.
     """
     from sentinel_sql.database.sqlite import SqliteDatabase
@@ -155,7 +153,7 @@ def collect(
         answers = answers_of(runs, agent)
         expected = costs(answers, chosen, samples=samples, held=held_in(out), limit=limit)
         for cost in expected:
-            say(_told(cost))
+            say(_cost_line(cost))
         document: dict[str, Any] = {"expected": [asdict(cost) for cost in expected]}
         if dry_run:
             emit(document, as_json=as_json, tables=list)
@@ -198,7 +196,7 @@ def _runs(store: Path, pools: Path | None, named: Sequence[str]) -> list[Traject
 
     if pools is None:
         if named:
-            raise InputError("--pool names a pool, but no manifest: give it with --pools")
+            raise InputError("--pool needs a pools file: give it with --pools")
         return list(read_trajectories(store))
     manifest = Pools.read(pools)
     wanted = named or ("calibration", "heldout")
@@ -236,7 +234,7 @@ def _asker(
         )
 
 
-def _told(cost: Cost) -> str:
+def _cost_line(cost: Cost) -> str:
     tokens = (
         "tokens unknown"
         if cost.prompt_tokens is None or cost.completion_tokens is None
@@ -246,7 +244,7 @@ def _told(cost: Cost) -> str:
     return f"{cost.method}: {cost.records} answers, {cost.calls} calls, {tokens}{pace}"
 
 
-def _table(summary: AskedSummary) -> Any:
+def _table(summary: AskSummary) -> Any:
     return facts(
         f"Confidences in {summary.store}",
         {

@@ -1,6 +1,7 @@
-"""Settings of a project: `sentinel.toml` and the environment, as defaults of the options.
+"""Reads the settings of a project: `sentinel.toml` and environment variables.
 
-The order is flag, environment, file. A path in the file is relative to the file's folder.
+They are the defaults of the options: a flag wins over the environment, and that over the file. A
+path in the file is relative to the file's folder.
 `SETTINGS` lists every setting; `OPTIONS` says which option of which verb it fills.
 """
 
@@ -64,7 +65,7 @@ PARTS: Final[Mapping[str, Mapping[str, Kind]]] = MappingProxyType(
         },
     }
 )
-"""The tables of `sentinel.toml`, the unnamed one first, and what each of their keys holds."""
+"""The tables of `sentinel.toml` (the unnamed one first) → their keys → the kind of value."""
 
 SETTINGS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
@@ -92,14 +93,14 @@ OPTIONS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "rivals collect": {"mode": "mode"},
     }
 )
-"""Which setting fills an option: for all verbs, and by verb what differs; "" fills nothing."""
+"""Option → its setting: for all verbs ("*"), then differences by verb; "" means no setting."""
 
 UNTOUCHED: Final = frozenset({"demo", "hospital", "bench", "import"})
-"""Verbs that aren't about the project in this folder, or make what the settings name."""
+"""Verbs without settings: they aren't about this folder's project, or make what settings name."""
 
 
 class Parameter(Protocol):
-    """What is read of an argument or option of a verb."""
+    """The attributes used of an argument or option of a verb."""
 
     name: str | None
     multiple: bool
@@ -107,7 +108,7 @@ class Parameter(Protocol):
 
 
 class Verb(Protocol):
-    """What is read of a verb: a command, or a group of them."""
+    """The attributes used of a verb: a command, or a group of commands."""
 
     name: str | None
     params: list[Any]
@@ -118,9 +119,9 @@ class Settings:
     """The settings in force.
 
     Attributes:
-        file: the file that was read, None where there is none.
-        values: by full name; paths are absolute or relative to the working folder.
-        sources: by full name: `file`, or the environment variable that overrides it.
+        file: the file that was read, or None.
+        values: full name → value; paths are absolute or relative to the working folder.
+        sources: full name → `file`, or the environment variable that overrides it.
     """
 
     file: Path | None
@@ -137,21 +138,21 @@ class Settings:
             if hasattr(verb, "commands"):
                 made[name] = self.defaults(verb, full)
             else:
-                made[name] = self._of_verb(full, verb)
+                made[name] = self._verb_defaults(full, verb)
         return made
 
-    def _of_verb(self, name: str, verb: Verb) -> dict[str, Any]:
+    def _verb_defaults(self, name: str, verb: Verb) -> dict[str, Any]:
         table = {**OPTIONS["*"], **OPTIONS.get(name, {})}
         found = {}
         for parameter in verb.params:
             setting = table.get(parameter.name or "")
             if setting and setting in self.values:
-                found[parameter.name] = _fitting(self.values[setting], parameter)
+                found[parameter.name] = _fit_to_option(self.values[setting], parameter)
         return found
 
 
-def _fitting(value: Any, parameter: Parameter) -> Any:
-    """Give a list where the option may be repeated, and the first of a list where it may not."""
+def _fit_to_option(value: Any, parameter: Parameter) -> Any:
+    """Return a list for an option that may be repeated, else a single value."""
     several = parameter.multiple or parameter.nargs == -1
     if isinstance(value, list):
         return value if several else value[0]
@@ -162,9 +163,9 @@ def read_settings(file: Path | None, environment: Mapping[str, str] = os.environ
     """Read the settings of a project.
 
     Args:
-        file: named by the user; None looks for `sentinel.toml` in the working folder.
-        environment: `SENTINEL_DATABASE`, `SENTINEL_BASE_URL`, `SENTINEL_JUDGE_MODEL` and the
-            like; see `variable_of`.
+        file: the user's choice; None looks for `sentinel.toml` in the working folder.
+        environment: holds `SENTINEL_DATABASE`, `SENTINEL_BASE_URL` and so on; see
+            `variable_of`.
 
     Raises:
         InputError: the file can't be read, or a setting is unknown or of the wrong kind.
@@ -172,20 +173,20 @@ def read_settings(file: Path | None, environment: Mapping[str, str] = os.environ
     found = Path(FILE) if file is None else file
     values: dict[str, Any] = {}
     if file is not None or found.is_file():
-        values = _of_file(found)
+        values = _read_file(found)
     else:
         found = None  # type: ignore[assignment]
     sources = dict.fromkeys(values, "file")
     for name, kind in SETTINGS.items():
         variable = variable_of(name)
         if text := environment.get(variable):
-            values[name] = _of_text(text, kind, variable)
+            values[name] = _read_variable(text, kind, variable)
             sources[name] = variable
     return Settings(file=found, values=values, sources=sources)
 
 
-def named(context: Any, option: str) -> bool:
-    """Tell whether the user gave an option on the command line, not by a setting."""
+def is_on_command_line(context: Any, option: str) -> bool:
+    """Return whether the user gave an option on the command line, not by a setting."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "COMMANDLINE"
 
@@ -201,7 +202,7 @@ def variable_of(setting: str) -> str:
     return "SENTINEL_" + name.replace("-", "_").upper()
 
 
-def _of_file(file: Path) -> dict[str, Any]:
+def _read_file(file: Path) -> dict[str, Any]:
     import tomllib
 
     from sentinel_sql.errors import InputError
@@ -234,12 +235,12 @@ def _put(values: dict[str, Any], name: str, value: Any, file: Path) -> None:
         hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(SETTINGS)}"
         raise InputError(f"{file}: there is no setting {name!r}: {hint}")
     kind = SETTINGS[name]
-    if not _is(value, kind):
+    if not _is_kind(value, kind):
         raise InputError(f"{file}: {name} must be {_WORDS[kind]}")
-    values[name] = _placed(value, kind, file.parent)
+    values[name] = _resolve_path(value, kind, file.parent)
 
 
-def _is(value: Any, kind: Kind) -> bool:
+def _is_kind(value: Any, kind: Kind) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     match kind:
         case "text" | "path":
@@ -251,13 +252,13 @@ def _is(value: Any, kind: Kind) -> bool:
         case "switch":
             return isinstance(value, bool)
         case "paths":
-            return _is(value, "path") or _is_list(value, "path")
+            return _is_kind(value, "path") or _is_list(value, "path")
         case "numbers":
             return number or _is_list(value, "number")
 
 
 def _is_list(value: Any, kind: Kind) -> bool:
-    return isinstance(value, list) and bool(value) and all(_is(part, kind) for part in value)
+    return isinstance(value, list) and bool(value) and all(_is_kind(part, kind) for part in value)
 
 
 _WORDS: Final[Mapping[Kind, str]] = MappingProxyType(
@@ -273,18 +274,22 @@ _WORDS: Final[Mapping[Kind, str]] = MappingProxyType(
 )
 
 
-def _placed(value: Any, kind: Kind, folder: Path) -> Any:
-    """Make a path relative to the working folder; an address stays as it is."""
+def _resolve_path(value: Any, kind: Kind, folder: Path) -> Any:
+    """Make a path relative to the working folder; an address stays unchanged."""
     if kind == "paths":
         several = value if isinstance(value, list) else [value]
-        return [_placed(part, "path", folder) for part in several]
+        return [_resolve_path(part, "path", folder) for part in several]
     if kind == "path":
         return value if "://" in value else str(folder / value)
     return value
 
 
-def _of_text(text: str, kind: Kind, variable: str) -> Any:
-    """Read the value of an environment variable; raises InputError."""
+def _read_variable(text: str, kind: Kind, variable: str) -> Any:
+    """Read the value of an environment variable.
+
+    Raises:
+        InputError: the value is of another kind.
+    """
     from sentinel_sql.errors import InputError
 
     try:

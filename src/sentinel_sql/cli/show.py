@@ -1,4 +1,4 @@
-"""`sentinel show`: one recorded run, step by step, with the monitor's confidences beside it."""
+"""`sentinel show`: shows one recorded run step by step, with the monitor's confidences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sentinel_sql.cli.options import Store
-from sentinel_sql.cli.output import AsJson, emit
+from sentinel_sql.cli.output import (
+    AsJson,
+    emit,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,8 +29,8 @@ EXAMPLE = "Example: sentinel show runs/qwen b9bf51c5e3af21242ac2e487 --monitor m
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Wanted:
-    """How a run is to be shown."""
+class _Request:
+    """The options for showing a run."""
 
     stakes: float
     early_stop: bool
@@ -39,7 +43,7 @@ class _Wanted:
 def show(
     store: Store,
     question_id: Annotated[
-        str | None, typer.Argument(metavar="QUESTION_ID", help="Left out: the runs are listed.")
+        str | None, typer.Argument(metavar="QUESTION_ID", help="Without it, the runs are listed.")
     ] = None,
     monitor: Annotated[
         Path | None,
@@ -50,15 +54,17 @@ def show(
         ),
     ] = None,
     stakes: Annotated[float, typer.Option(min=0.0, help="λ, what a wrong answer costs.")] = 1.0,
-    early_stop: Annotated[bool, typer.Option(help="Also stop doomed runs mid-run.")] = False,
+    early_stop: Annotated[
+        bool, typer.Option(help="Also stop runs early that are unlikely to succeed.")
+    ] = False,
     why: Annotated[
-        bool, typer.Option("--why", help="Also say why: the nearest calibration cases.")
+        bool, typer.Option("--why", help="Also show the nearest calibration cases.")
     ] = False,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Also write it as a page.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write the run as a page.")
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option("--labels", metavar="FILE", help="What is true, for the page.")
+        Path | None, typer.Option("--labels", metavar="FILE", help="Labels to show on the page.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -75,10 +81,10 @@ def show(
     elif monitor is None:
         _show_alone(store, question_id, as_json=as_json)
     else:
-        wanted = _Wanted(
+        request = _Request(
             stakes=stakes, early_stop=early_stop, why=why, html=html, labels=labels, as_json=as_json
         )
-        _show(store, question_id, monitor, wanted)
+        _show(store, question_id, monitor, request)
 
 
 def _list(store: Path, *, as_json: bool) -> None:
@@ -99,22 +105,22 @@ def _list(store: Path, *, as_json: bool) -> None:
 def _runs_table(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
     from sentinel_sql.report.terminal.table import Layout, column, value
 
-    # Ids are there to be copied: the question gives way to them, and beyond 50 characters they
-    # fold, uncut.
+    # Users copy the ids, so they are never cut: the question gives way, and ids beyond 50
+    # characters fold.
     longest = max((len(run["id"]) for run in runs), default=0)
     layout = Layout(
         columns=(
             column("id", value("id"), fold=longest > 50, least=min(longest, 50)),
             column("outcome", value("outcome"), words=True),
             column("steps", value("steps"), words=True),
-            column("question", _asked, words=True, fold=True),
+            column("question", _question_text, words=True, fold=True),
         )
     )
     return layout.show({"rows": runs})
 
 
-def _asked(row: Mapping[str, Any]) -> Text:
-    """Write a question that is cut where the terminal ends."""
+def _question_text(row: Mapping[str, Any]) -> Text:
+    """Return a question that is cut at the edge of the terminal."""
     from rich.text import Text
 
     return Text(row["question"], no_wrap=True, overflow="ellipsis")
@@ -146,16 +152,16 @@ def _show_alone(store: Path, question_id: str, *, as_json: bool) -> None:
     )
 
 
-def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None:
+def _show(store: Path, question_id: str, monitor: Path, request: _Request) -> None:
     from sentinel_sql.decision.policy import policy
     from sentinel_sql.monitor.bundle import load
     from sentinel_sql.trajectory.store import read_trajectories
 
     bundle = load(monitor)
     rules = policy(
-        "early-stop" if wanted.early_stop else "full",
+        "early-stop" if request.early_stop else "full",
         thresholds=bundle.thresholds,
-        stakes=wanted.stakes,
+        stakes=request.stakes,
         calibration=bundle.calibration,
     )
     trajectory = _find(read_trajectories(store), question_id, store)
@@ -166,26 +172,28 @@ def _show(store: Path, question_id: str, monitor: Path, wanted: _Wanted) -> None
         "monitor_agent": bundle.agent,
         "monitor_is_for_this_agent": bundle.agent == trajectory.agent.fingerprint,
         "outcome": trajectory.outcome.kind,
-        "stakes": wanted.stakes,
+        "stakes": request.stakes,
         "theta": rules.theta,
         "early_stop": rules.early,
         "bar": rules.delivery_bar(None),
         "states": [state.to_json() for state in states],
     }
-    if wanted.why or wanted.html:
+    if request.why or request.html:
         from sentinel_sql.report.terminal.reasons import reasons
 
-        seen = _seen(trajectory, bundle, wanted.labels)
-        if wanted.why:
+        seen = _view(trajectory, bundle, request.labels)
+        if request.why:
             stop = next(state.t for state in states if state.decision != "continue")
             document["why"] = {"t": stop} | reasons(seen["states"][stop])
-        if wanted.html:
-            _write_page(wanted.html, seen, bundle, wanted, agent=trajectory.agent.fingerprint)
-            document["page"] = str(wanted.html)
-    emit(document, as_json=wanted.as_json, tables=lambda: _screen(document, states, rules, wanted))
+        if request.html:
+            _write_page(request.html, seen, bundle, request, agent=trajectory.agent.fingerprint)
+            document["page"] = str(request.html)
+    emit(
+        document, as_json=request.as_json, tables=lambda: _screen(document, states, rules, request)
+    )
 
 
-def _seen(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[str, Any]:
+def _view(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[str, Any]:
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.pipeline.run_views import view
 
@@ -194,19 +202,12 @@ def _seen(trajectory: Trajectory, bundle: Monitor, labels: Path | None) -> dict[
 
 
 def _write_page(
-    file: Path, seen: Mapping[str, Any], bundle: Monitor, wanted: _Wanted, *, agent: str
+    file: Path, seen: Mapping[str, Any], bundle: Monitor, request: _Request, *, agent: str
 ) -> None:
-    from sentinel_sql.errors import InputError
     from sentinel_sql.report.page.run_page import run_page
-    from sentinel_sql.storage.whole_file import write_whole
 
-    page = run_page(seen, bundle, stakes=wanted.stakes, early_stop=wanted.early_stop, agent=agent)
-    try:
-        write_whole(file, page)
-    except OSError as error:
-        raise InputError(
-            f"{file} can't be written ({error.strerror}): name another place"
-        ) from error
+    page = run_page(seen, bundle, stakes=request.stakes, early_stop=request.early_stop, agent=agent)
+    write_text(file, page)
 
 
 def _find(trajectories: Iterable[Trajectory], question_id: str, store: Path) -> Trajectory:
@@ -221,9 +222,9 @@ def _find(trajectories: Iterable[Trajectory], question_id: str, store: Path) -> 
 
 
 def _states(trajectory: Trajectory, bundle: Monitor, rules: Policy) -> Iterator[State]:
-    """Yield every prefix with its confidences and what the policy says of it.
+    """Yield every prefix with its confidences and the policy's decision.
 
-    The record goes on after a decision that stops, so the states do too, marked `after_stop`.
+    The states after the first stop are included, marked `after_stop`.
     """
     from sentinel_sql.report.terminal.gauges import State
 
@@ -249,7 +250,7 @@ def _states(trajectory: Trajectory, bundle: Monitor, rules: Policy) -> Iterator[
 
 
 def _screen(
-    document: Mapping[str, Any], states: Iterable[State], policy: Policy, wanted: _Wanted
+    document: Mapping[str, Any], states: Iterable[State], policy: Policy, request: _Request
 ) -> Iterator[RenderableType]:
     from rich.text import Text
 
@@ -261,7 +262,7 @@ def _screen(
     if not document["monitor_is_for_this_agent"]:
         yield Text("this monitor was fitted on another agent's runs:", style="yellow")
         yield Text(difference(document["monitor_agent"], document["agent"]), style="yellow")
-    yield Text(rules(policy, early_stop=wanted.early_stop), style="dim")
+    yield Text(rules(policy, early_stop=request.early_stop), style="dim")
     yield header()
     for state in states:
         yield row(state)

@@ -1,4 +1,4 @@
-"""A guarded run as it happens: each state printed when it is reached, gauges moving below it."""
+"""Shows a guarded run as it happens: prints each state, with moving gauges below."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sentinel_sql.trajectory.record import Step
 
 Show = Callable[[State], None]
 PACE = 0.4
-"""Seconds that a recorded step takes on a terminal, so that an eye can follow."""
+"""Seconds that a recorded step takes on a terminal, slow enough to follow."""
 _FRAMES = 8
 _ROWS_SHOWN = 20
 
@@ -33,28 +33,28 @@ def follow(session: GuardSession, steps: Iterable[Step], show: Show) -> tuple[An
     """Guard a run, and show every state as it is reached."""
     states: list[State] = []
 
-    def tell(step: Step | None) -> None:
+    def add_state(step: Step | None) -> None:
         states.append(State.of_verdict(session.verdict, step))
         show(states[-1])
 
-    tell(None)
+    add_state(None)
     for step in guarded(steps, session):
-        tell(step)
+        add_state(step)
     answer = session.close()
     if answer.decision != states[-1].decision:
-        tell(None)  # the agent ended without a commitment, which only its end could tell
+        add_state(None)  # the agent ended without an answer, so only the end brought a decision
     return answer, states
 
 
 def answer_json(answer: Answer) -> Mapping[str, Any]:
-    """Return how a run ended as JSON-ready data, without its value."""
-    told = asdict(answer)
-    told.pop("value")
-    return {**told, "delivered": answer.delivered}
+    """Return an answer as JSON-ready data, without its value."""
+    fields = asdict(answer)
+    fields.pop("value")
+    return {**fields, "delivered": answer.delivered}
 
 
 def rules_json(guard: Guard) -> Mapping[str, Any]:
-    """Return the rules in force, JSON-ready; `early_stop` is s_λ, None where it never acts."""
+    """Return the rules in force, JSON-ready; `early_stop` is s_λ, or None if it never stops."""
     rules, served = guard.policy, guard.monitor.thresholds.served
     return {
         "stakes": rules.stakes,
@@ -67,11 +67,11 @@ def rules_json(guard: Guard) -> Mapping[str, Any]:
 
 @contextmanager
 def screen(console: Console, *, pace: float) -> Iterator[Show]:
-    """Print states one below the other; on a terminal with gauges that move at the bottom.
+    """Print one state below the other; on a terminal, with moving gauges at the bottom.
 
     Args:
-        console: where to.
-        pace: seconds that the gauges take to a new state; 0 where the agent sets the pace.
+        console: the terminal or stream to print to.
+        pace: seconds that the gauges take to a new state; 0 if the agent sets the pace.
     """
     console.print(header())
     if not console.is_terminal:
@@ -99,29 +99,29 @@ def screen(console: Console, *, pace: float) -> Iterator[Show]:
 
 
 @contextmanager
-def unseen() -> Iterator[Show]:
-    """Show nothing, for `--json`."""
+def no_screen() -> Iterator[Show]:
+    """Show nothing; for `--json`."""
     yield lambda state: None  # noqa: ARG005
 
 
-_SAID = {
+_DECISION_TEXTS = {
     "refuse": "Refused: the agent was not run.",
     "exit": "Stopped mid-run: no answer.",
     "withhold": "No answer.",
     "deliver": "Delivered.",
 }
-_WHY = {
+_REASON_TEXTS = {
     "other-agent": "The monitor was fitted on another agent's runs, so it can't judge this one.",
     "other-schema": "The monitor was fitted on a database with another schema.",
-    "other-clock": "The monitor was fitted at another time of the database: leave --clock out.",
-    "missing-telemetry": "The monitor reads log-probabilities, and the endpoint gave none.",
-    "missing-probes": "The monitor reads probes of the database, and no query was probed.",
+    "other-clock": "The monitor was fitted at another time of the database: leave out --clock.",
+    "missing-telemetry": "The monitor needs log-probabilities, but the endpoint gave none.",
+    "missing-probes": "The monitor needs probes of the database, but no query was probed.",
     "monitor-error": "The monitor failed.",
 }
 
 
 def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Say how an asked question ended, and show the answer if it is delivered.
+    """Yield how the question ended, and the answer if it is delivered.
 
     Args:
         document: what `sentinel ask --json` prints.
@@ -130,7 +130,7 @@ def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
     delivered = answer["delivered"]
     yield Text()
     if answer["status"] == "unavailable":
-        yield Text(_WHY[answer["reason"]], style="yellow")
+        yield Text(_REASON_TEXTS[answer["reason"]], style="yellow")
         if answer["reason"] == "other-agent":
             yield Text(difference(document["monitor_agent"], document["agent"]))
         if answer["reason"] == "other-clock":
@@ -140,7 +140,7 @@ def closing(document: Mapping[str, Any]) -> Iterator[RenderableType]:
             yield Text("NOT JUDGED; shown because of --on-unavailable deliver.", style="bold red")
         else:
             yield Text("To run the agent unjudged: --on-unavailable deliver", style="yellow")
-    yield Text(_SAID[answer["decision"]], style="bold green" if delivered else "bold red")
+    yield Text(_DECISION_TEXTS[answer["decision"]], style="bold green" if delivered else "bold red")
     result = document["result"]
     if result is None:
         return

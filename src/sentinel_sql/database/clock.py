@@ -1,7 +1,7 @@
-"""The database's clock: 'now' and its relatives in SQL mean the database's time, not the machine's.
+"""The database's clock: makes 'now' in SQL mean the database's time, not the machine's (ours).
 
-The SQL is rewritten token by token before it runs, and only where a time function asks for the
-current time; `docs/reference/sql-limits.md` lists each case. Ours.
+The SQL is rewritten token by token before it runs, but only where a time function asks for the
+current time. `docs/reference/sql-limits.md` lists each case.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ KNOWN_CLOCKS: Mapping[str, str] = {
     "mimic_iv": "2100-12-31 23:59:00",
     "hospital": "2100-12-31 23:59:00",
 }
-"""Current times by database name: those of EHRSQL and EHRSQL-2024 as their scorers fix them, and
-the embedded hospital's. Any other database's clock is its user's to give."""
+"""Database name → current time, as the scorers of EHRSQL and EHRSQL-2024 fix it; also that of our
+hospital. For other databases the user gives the clock."""
 
 CLOCK_FUNCTION = "sentinel_clock"
-"""SQL function of the executor's: gives the clock for the text 'now', and all else unchanged."""
+"""SQL function of the executor: returns the clock for 'now', and any other value unchanged."""
 
-# Position of each function's first time value, and how many it takes in a row.
+# Position of each function's first time value, and the number of time values.
 _TIME_VALUES: Mapping[str, tuple[int, int]] = {
     "date": (0, 1),
     "time": (0, 1),
@@ -44,8 +44,8 @@ _NAMES_FOLLOW = ("as", "from", "join", "with")
 _FORM = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)
 
 _ASKING_WORDS = ("now", "current_", *_ZONES)
-# A time function without its time value: date(), strftime('%Y'). Where a comment or a computed
-# format hides that, the answer is yes.
+# A time function without its time value: date(), strftime('%Y'). It also matches if a comment or a
+# computed format may hide that.
 _ASKING_CALL = re.compile(
     r"(?:date|time|julianday|unixepoch)\W*\(\s*(?:\)|--|/\*)"
     r"|(?:date|time|julianday|unixepoch)\W*(?:--|/\*)"
@@ -53,14 +53,14 @@ _ASKING_CALL = re.compile(
 )
 
 Edit = tuple[int, int, str]
-"""Start and end of a piece of the SQL, and what stands there instead."""
+"""Start and end of a part of the SQL, and its replacement."""
 
 
-def checked_clock(clock: str) -> str:
+def check_clock(clock: str) -> str:
     """Return `clock` if it is a time `YYYY-MM-DD HH:MM:SS`.
 
     Raises:
-        InputError: it is not.
+        InputError: it is no such time.
     """
     try:
         if _FORM.fullmatch(clock):
@@ -72,24 +72,24 @@ def checked_clock(clock: str) -> str:
 
 
 def default_clock(name: str) -> str:
-    """Return the clock of a database by its name; the machine's time now if it isn't known."""
+    """Return the clock of a database by its name, or the machine's current time."""
     known = KNOWN_CLOCKS.get(name.lower())
     return known or datetime.now().replace(microsecond=0).isoformat(sep=" ")
 
 
 def to_clock(value: Cell, clock: str) -> Cell:
-    """Return `clock` if `value` is the text 'now' in any case, else `value`, as SQLite would."""
+    """Return `clock` if `value` is the text 'now' in upper or lower case, else `value`."""
     return clock if isinstance(value, str) and value.lower() == "now" else value
 
 
 def may_ask_time(sql: str) -> bool:
-    """Say whether `sql` could ask for the current time or a zone: a cheap look that errs on yes."""
+    """Return whether `sql` may ask for the current time or a zone; fast, and True in doubt."""
     text = sql.lower()
     return any(word in text for word in _ASKING_WORDS) or _ASKING_CALL.search(text) is not None
 
 
 def with_clock(sql: str, clock: str) -> str:
-    """Return `sql` with every request for the current time answered by `clock`.
+    """Return `sql` with every request for the current time replaced by `clock`.
 
     Args:
         sql: one statement.
@@ -103,8 +103,8 @@ def with_clock(sql: str, clock: str) -> str:
     edits += [edit for call in calls for edit in _call_edits(call, clock)]
     answered = {start for start, _, _ in edits}
     if any(_is_text(token, "now") and token.start not in answered for token in tokens):
-        # Some 'now' reaches its function by another way than as a plain argument ("now",
-        # coalesce, CASE, a common table expression) or is no time at all: only its value tells.
+        # Some 'now' isn't a plain argument of a function ("now", coalesce, CASE, a common table
+        # expression), or is no time at all. Only its value at run time shows which.
         edits += [edit for call in calls for edit in _wrapping_edits(call)]
     if not edits:
         return sql
@@ -116,7 +116,7 @@ def with_clock(sql: str, clock: str) -> str:
 
 
 Argument = tuple[Token, Token]
-"""First and last token of an argument; one and the same where it is a single token."""
+"""First and last token of an argument; equal for a single token."""
 
 
 @dataclass(slots=True)
@@ -149,14 +149,14 @@ def _keyword_edits(tokens: Sequence[Token], clock: str) -> Iterator[Edit]:
         before = tokens[index - 1].text.lower() if index else ""
         after = tokens[index + 1].text if index + 1 < len(tokens) else ""
         if before == "." or before in _NAMES_FOLLOW or after in (".", "("):
-            continue  # here SQLite reads a name, not the keyword
+            continue  # SQLite reads a name here, not the keyword
         keyword = token.text.lower()
         value = {"current_date": clock[:10], "current_time": clock[11:]}.get(keyword, clock)
         yield token.start, token.end, f"'{value}'"
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[_Call]:
-    # one pass with a stack of open parentheses: nesting must not cost more than length
+    # one pass with a stack of open parentheses, so that nesting costs no extra time
     stack: list[tuple[str, list[int]]] = []
     for index, token in enumerate(tokens):
         if token.kind != "mark" or token.text not in ("(", ",", ")"):
@@ -169,7 +169,7 @@ def _calls(tokens: Sequence[Token]) -> Iterator[_Call]:
             name, starts = stack.pop()
             if name and not _names_a_table(tokens, index + 1):
                 ends = [start - 1 for start in starts[1:]] + [index]
-                # an empty argument is a mistake that SQLite will name
+                # SQLite will report an empty argument
                 spans = [(i, j) for i, j in zip(starts, ends, strict=True) if i < j]
                 yield _Call(name, [(tokens[i], tokens[j - 1]) for i, j in spans], token)
 
@@ -184,7 +184,7 @@ def _time_function_before(tokens: Sequence[Token], index: int) -> str:
 
 
 def _names_a_table(tokens: Sequence[Token], index: int) -> bool:
-    # `WITH date(column) AS (…)` has the look of a call
+    # `WITH date(column) AS (…)` looks like a call
     following = [token.text.lower() for token in tokens[index : index + 2]]
     return following[:1] == ["as"] and following[1:] in (["("], ["materialized"], ["not"])
 
@@ -197,7 +197,7 @@ def _call_edits(call: _Call, clock: str) -> Iterator[Edit]:
         if first is last and first.kind == "string" and _is_text(first, "now"):
             yield first.start, first.end, f"'{clock}'"
     for first, last in call.modifiers:
-        # The clock has no time zone; without this the machine's would shift it.
+        # The clock has no time zone, so the machine's zone must not shift it.
         if first is last and _is_text(first, *_ZONES):
             yield first.start, first.end, "'+0 days'"
 
@@ -210,5 +210,5 @@ def _wrapping_edits(call: _Call) -> Iterator[Edit]:
 
 
 def _is_text(token: Token, *values: str) -> bool:
-    # SQLite takes a name in double quotes for a text where no column is called so
+    # SQLite reads a name in double quotes as a text if no column has that name
     return token.text[:1] in ("'", '"') and token.value.lower() in values

@@ -1,9 +1,9 @@
-"""Stop statements that run past their deadline: by a watching thread, or by SQLite's own steps.
+"""Stops statements at their deadline: by a watching thread, or by SQLite's own steps (ours).
 
-SQLite's progress handler counts steps of its machine, and one step may be a search through
-megabytes, so it may miss a deadline by seconds. A worker process uses it all the same: a timer
-ends that process anyway, and one without a second thread runs SQLite a tenth faster, because
-memory is then had without locks. Elsewhere another thread's interrupt comes on time. Ours.
+SQLite's progress handler counts steps of its virtual machine. One step may search megabytes, so the
+handler may be seconds late. A worker process uses it nevertheless: a timer ends that process
+anyway, and without a second thread SQLite is about 10 % faster, because it needs no memory locks.
+Elsewhere, another thread interrupts on time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 AGAIN_SECONDS = 0.02
-"""Pause between two interrupts of one statement: SQLite forgets one that comes while it is
-still preparing the statement."""
+"""Pause between two interrupts of one statement. SQLite loses an interrupt that comes while it
+prepares the statement."""
 
 STEPS = 20_000
-"""Steps of SQLite's machine between two looks at the time: about a millisecond."""
+"""Steps of SQLite's virtual machine between two checks of the time: about a millisecond."""
 
 
 class Deadline(Protocol):
@@ -30,12 +30,12 @@ class Deadline(Protocol):
     def watching(
         self, connection: sqlite3.Connection, deadline: float
     ) -> AbstractContextManager[None]:
-        """Interrupt `connection` while it is in this block after `deadline` (`perf_counter`)."""
+        """Interrupt `connection` if this block lasts beyond `deadline` (`perf_counter`)."""
         ...
 
 
 class StepDeadline:
-    """Interrupts the one connection of a process without a second thread."""
+    """Interrupts the only connection of a process, without a second thread."""
 
     def __init__(self) -> None:
         self._deadline = math.inf
@@ -44,7 +44,7 @@ class StepDeadline:
     def watching(
         self, connection: sqlite3.Connection, deadline: float
     ) -> AbstractContextManager[None]:
-        """Interrupt `connection` while it is in this block after `deadline` (`perf_counter`)."""
+        """Interrupt `connection` if this block lasts beyond `deadline` (`perf_counter`)."""
         self._deadline = deadline
         if connection is not self._connection:
             connection.set_progress_handler(self._passed, STEPS)
@@ -67,7 +67,7 @@ class Deadlines:
 
     @contextmanager
     def watching(self, connection: sqlite3.Connection, deadline: float) -> Iterator[None]:
-        """Interrupt `connection` while it is in this block after `deadline` (`perf_counter`)."""
+        """Interrupt `connection` if this block lasts beyond `deadline` (`perf_counter`)."""
         with self._change:
             self._watched[connection] = deadline
             if self._thread is None or not self._thread.is_alive():
@@ -76,19 +76,19 @@ class Deadlines:
                 )
                 self._thread.start()
             elif deadline < self._wakes_at:
-                # most queries end before the thread wakes for an earlier one, and cost nothing
+                # only wake the thread for an earlier deadline; most queries end before they need it
                 self._change.notify()
         try:
             yield
         finally:
-            # under the lock, so that no interrupt meant for this block strikes the next one
+            # under the lock, so that a late interrupt can't hit the next statement
             with self._change:
                 del self._watched[connection]
                 if self._closed:
                     self._change.notify()
 
     def close(self) -> None:
-        """End the thread, once the last statement that it watches has ended."""
+        """End the thread when the last statement that it watches has ended."""
         with self._change:
             self._closed = True
             self._change.notify()

@@ -1,8 +1,8 @@
-"""What the official EHRSQL scorers do to a query's text before they run it.
+"""Changes a query's text as the official EHRSQL scorers do before they run it.
 
-Each function gives, for any text, what the scorer of that data set gives, its faults included:
-the replacements are plain text and so reach into strings and names too. Facts from EHRSQL 1.5.1
-(`evaluate.py`) and EHRSQL-2024 1.1.1 (`scoring_program/postprocessing.py`); own code.
+Each function returns exactly what the scorer of that data set returns, including its faults: the
+replacements also change strings and names. The facts are from EHRSQL 1.5.1 (`evaluate.py`) and
+EHRSQL-2024 1.1.1 (`scoring_program/postprocessing.py`); the code is our own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DATE_ARITHMETIC = re.compile(
 def postprocess_v1(sql: str) -> str:
     """Return a query as EHRSQL's scorer runs it on MIMIC-III or eICU.
 
-    All in lower case, doubled quotes made single, and the clock and vital ranges filled in.
+    It is put in lower case, doubled quotes become single, and clock and vital ranges are filled in.
     """
     clock = KNOWN_CLOCKS["mimic_iii"]
     sql = sql.lower().replace("current_time", f"'{clock}'")
@@ -47,15 +47,15 @@ def postprocess_v1(sql: str) -> str:
 def postprocess_2024(sql: str) -> str:
     """Return a query as EHRSQL-2024's scorer runs it on MIMIC-IV.
 
-    Lines joined and runs of blanks made one (also inside strings), split comparison signs
-    mended, MySQL's date arithmetic turned into SQLite's, clock and vital ranges filled in.
+    Lines are joined, runs of blanks become one blank (also in strings), split comparison signs are
+    joined, MySQL's date arithmetic becomes SQLite's, and clock and vital ranges are filled in.
     """
     clock = KNOWN_CLOCKS["mimic_iv"]
     sql = re.sub(" +", " ", sql.replace("\n", " ")).strip()
     for split, whole in (("> =", ">="), ("< =", "<="), ("! =", "!=")):
         sql = sql.replace(split, whole)
     sql = _DATE_ARITHMETIC.sub(_sqlite_date_arithmetic, sql)
-    for asked, answer in (
+    for text, time in (
         ("current_time", clock),
         ("current_date", clock[:10]),
         ("'now'", clock),
@@ -63,12 +63,12 @@ def postprocess_2024(sql: str) -> str:
         ("CURDATE()", clock[:10]),
         ("CURTIME()", clock[11:]),
     ):
-        sql = sql.replace(asked, f"'{answer}'")
+        sql = sql.replace(text, f"'{time}'")
     return _with_capital_formats(_with_vital_range(sql))
 
 
 def unchanged(sql: str) -> str:
-    """Return the query as it is."""
+    """Return the query unchanged."""
     return sql
 
 

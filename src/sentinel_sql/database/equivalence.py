@@ -1,7 +1,7 @@
-"""When two query results count as the same answer: named, versioned modes.
+"""Decides whether two query results are the same answer, by named and versioned modes.
 
-`docs/reference/answer-modes.md` specifies each mode. The official modes repeat their scorers
-exactly, faults included; `sentinel-1` is ours.
+`docs/reference/answer-modes.md` specifies each mode. The official modes do exactly what their
+scorers do, including faults; `sentinel-1` is ours.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Row: TypeAlias = Sequence[Cell]
 Rows: TypeAlias = Sequence[Row]
 
 COMPARED_ROWS = 100
-"""Rows that the official scorers look at: v1 the first as they come, 2024 the first in order."""
+"""Rows that the official scorers compare: v1 the first returned, 2024 the first after sorting."""
 
 SIGNIFICANT_DIGITS = 9
-"""Digits by which `sentinel-1` tells fractional numbers apart; ours: more than any measurement
-carries, fewer than the order of summation can disturb."""
+"""Significant digits of fractional numbers in `sentinel-1` (our choice): more than measurements
+have, and few enough to ignore rounding errors of sums."""
 
 
 EXACT_FLOATS = 2.0**53
-"""Below this size a float holds a whole number exactly."""
+"""A float holds every whole number below this exactly."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,12 +37,12 @@ class Equivalence:
 
     Attributes:
         name: the mode's name with its version.
-        postprocess: makes the text that is run from a gold or predicted query.
-        form: two results are the same answer iff their forms are equal. The flag says that the
-            question asks for an order; official modes pay no heed to it.
-        counts_to: results of at least so many rows can be equal without having as many; None
-            where the number of rows always counts.
-        compares_first: whether only the first `COMPARED_ROWS` rows, as they come, make the form.
+        postprocess: returns the text to run for a gold or predicted query.
+        form: called with (rows, whether order counts); two results are the same answer iff their
+            forms are equal. Official modes ignore the flag.
+        counts_to: results of at least this many rows can be equal with different numbers of rows;
+            None if the number of rows always counts.
+        compares_first: whether the form uses only the first `COMPARED_ROWS` rows, as returned.
     """
 
     name: str
@@ -52,15 +52,15 @@ class Equivalence:
     compares_first: bool
 
     def equivalent(self, a: Rows, b: Rows, *, ordered: bool = False) -> bool:
-        """Say whether two complete results are the same answer."""
+        """Return whether two complete results are the same answer."""
         return self.form(a, ordered) == self.form(b, ordered)
 
     def same_answer(
         self, a: ExecutionResult, b: ExecutionResult, *, ordered: bool = False
     ) -> bool | None:
-        """Say whether two executions gave the same answer; None where truncation hides it.
+        """Return whether two results are the same answer; None if a cut hides it.
 
-        An error or a refusal is the same answer as nothing, not even as itself.
+        An error or a refusal is never the same answer, not even as itself.
         """
         if not all(result.kind in ("rows", "empty") for result in (a, b)):
             return False
@@ -78,17 +78,17 @@ class Equivalence:
         return self.compares_first and not result.cells_cut and len(result.rows) >= COMPARED_ROWS
 
     def _counts_differ(self, whole: ExecutionResult, cut: ExecutionResult) -> bool:
-        """Whether `cut` surely has more rows than `whole`, where the mode counts that far."""
+        """Return whether `cut` surely has more rows than `whole`, if the mode counts that far."""
         if whole.truncated or not cut.truncated:
             return False
         if self.counts_to is not None and len(whole.rows) >= self.counts_to:
             return False
-        # where only rows were cut, at least one more was there than is kept
+        # if only rows were cut, there was at least one more row than was kept
         return len(cut.rows) + (not cut.cells_cut) > len(whole.rows)
 
 
 def printed_2024(rows: Rows) -> str:
-    """Return a result as EHRSQL-2024 prints it: its shipped answers are of this form.
+    """Return a result as EHRSQL-2024 prints it; the data set's answers have this form.
 
     Each cell that Python reads as a number is rounded to 3 places, all cells become text, rows
     are sorted as lists of text, and the first 100 are printed.
@@ -103,8 +103,8 @@ def printed_v1(rows: Rows) -> str:
 
 def _cell_2024(cell: Cell) -> str:
     value: Cell = cell
-    # `float` also reads ' 7 ', '1_000', 'nan', digits of any script and bytes; so does the
-    # official scorer. A whole number too large for it stays as it is.
+    # `float` also reads ' 7 ', '1_000', 'nan', digits of any script and bytes, like the official
+    # scorer. A whole number that is too large for it stays unchanged.
     with suppress(TypeError, ValueError, OverflowError):
         value = round(float(cell), 3)  # type: ignore[arg-type]
     return str(value)
@@ -157,4 +157,4 @@ MODES: Mapping[str, Equivalence] = {
         ),
     )
 }
-"""Every mode by name. A change of behaviour is a new name, never a new meaning."""
+"""Name → mode. A mode that behaves differently gets a new name."""

@@ -1,4 +1,4 @@
-"""What it means to run SQL here: the `Database` protocol and the result of one execution."""
+"""The `Database` protocol, the limits of an execution, and its result."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ ResultKind = Literal["rows", "empty", "error", "refused"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Bounds of one execution, each above 0. All are ours: no query can hurt its host.
+    """Bounds of one execution, each above 0 (our choices), so that no query can harm the machine.
 
     Raises:
-        InputError: one isn't above 0.
+        InputError: a bound isn't above 0.
     """
 
     seconds: float = 30.0
-    """Wall time. Half as much again is the most that any query takes."""
+    """Wall time in seconds. No query takes more than 1.5 times this."""
     rows: int = 10_000
     cell: int = 100_000
-    """Characters or bytes of one cell that are kept."""
+    """Most characters or bytes of one cell."""
     total: int = 64_000_000
-    """Bytes of memory that one result may take, over all cells."""
+    """Most bytes of memory for all cells of a result."""
     memory: int = 1_000_000_000
-    """Bytes that the process which runs the SQL may take, sorting and temporary tables included;
-    about what SQLite can fill in 30 seconds."""
+    """Most bytes of memory for the process that runs the SQL, including sorting and temporary
+    tables; SQLite can fill about this much in 30 seconds."""
 
     def __post_init__(self) -> None:
         for name in ("seconds", "rows", "cell", "total", "memory"):
@@ -40,12 +40,12 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExecutionResult:
-    """What one statement gave back.
+    """The result of one statement.
 
-    `rows` holds at most `Limits.rows` rows; `truncated` says that more was there or that a cell
-    was cut, `cells_cut` that a cell was. `error` is the database's own words in one line, or
-    why the statement was refused. `timed_out` says that the error is the deadline's,
-    `out_of_memory` that it is that of the memory, or that the query's process was ended.
+    `rows` holds at most `Limits.rows` rows. `truncated` is True if there were more rows or a cell
+    was cut, and `cells_cut` only if a cell was. `error` is the database's error in one line, or
+    why the statement was refused. `timed_out` is True if the deadline ended the statement,
+    `out_of_memory` if its memory did, or if the query's process was ended.
     """
 
     kind: ResultKind
@@ -64,7 +64,7 @@ class Database(Protocol):
 
     @property
     def name(self) -> str:
-        """Name by which questions and trajectories refer to it."""
+        """The name of the database in questions and trajectories."""
         ...
 
     @property
@@ -78,16 +78,16 @@ class Database(Protocol):
         ...
 
     def execute(self, sql: str) -> ExecutionResult:
-        """Run one read-only statement; never raises for what the SQL does wrong."""
+        """Run one read-only statement; errors of the SQL are results, not exceptions."""
         ...
 
     def close(self) -> None:
-        """Give back what the database holds."""
+        """Free all resources of the database."""
         ...
 
 
 def summarize(result: ExecutionResult) -> str:
-    """Say in one line what a result holds, as agent and monitor are shown it alike."""
+    """Return a result as one line, which both agent and monitor see."""
     if result.kind in ("error", "refused"):
         return error_line(str(result.error))
     return result_line(result.rows, columns=len(result.columns), truncated=result.truncated)

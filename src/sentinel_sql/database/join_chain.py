@@ -1,4 +1,4 @@
-"""Queries that count the rows along a query's join chain: the first table, then join by join."""
+"""Makes queries that count the rows of a query's first table and after each of its joins."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from sqlglot import exp
 from sentinel_sql.database.query_sources import QuerySources, relations
 
 LONGEST_CHAIN = 8
-"""Sources that are counted; ours: a longer chain is a slip, and costs a count a table."""
+"""Most sources of a counted chain (our choice), since each source costs one query."""
 
 
 def chain_counts(query: exp.Expr, sources: QuerySources) -> list[str]:
-    """Return one counting query a source of the join chain, or none where there is no chain.
+    """Return one counting query for each source of the join chain; none without a chain.
 
-    The first counts the rows of the first source under the conditions that speak of it alone; each
-    further one adds a join, and the conditions that can be told by then. The last has all
-    conditions of WHERE, so it counts what the query groups, aggregates or returns. The chain is
-    that of the outermost SELECT, or of the one that it merely wraps.
+    The first query counts the rows of the first source under the conditions on this source alone.
+    Each further query adds one join, and the conditions on the sources joined so far. The last has
+    all conditions of WHERE, so it counts the rows that the query groups, aggregates or returns. The
+    chain is that of the outermost SELECT, or of the SELECT that it only wraps.
     """
-    select = _chained(query)
+    select = _select_with_chain(query)
     if select is None:
         return []
     reads = list(relations(select))
     if not 1 <= len(reads) <= LONGEST_CHAIN:
         return []
     joins = select.args.get("joins") or []
-    conditions = [(part, _last_needed(part, select, sources)) for part in _conditions(select)]
+    conditions = [(part, _place_needed(part, select, sources)) for part in _conditions(select)]
     last = len(reads) - 1
     return [
         _count(
@@ -40,7 +40,7 @@ def chain_counts(query: exp.Expr, sources: QuerySources) -> list[str]:
     ]
 
 
-def _chained(query: exp.Expr) -> exp.Select | None:
+def _select_with_chain(query: exp.Expr) -> exp.Select | None:
     select: object = query
     while isinstance(select, exp.Select):
         reads = list(relations(select))
@@ -50,7 +50,7 @@ def _chained(query: exp.Expr) -> exp.Select | None:
         if not wraps or select.args.get("where") is not None:
             return select
         inner = reads[0].unnest()
-        # One with its own WITH or a cut is counted as a whole.
+        # A subquery with its own WITH, LIMIT, DISTINCT or GROUP BY counts as one source.
         if not isinstance(inner, exp.Select) or any(
             inner.args.get(part) is not None
             for part in ("with_", "limit", "offset", "distinct", "group")
@@ -76,8 +76,8 @@ def _count(
     return counting.sql(dialect="sqlite")
 
 
-def _last_needed(part: exp.Expr, select: exp.Select, sources: QuerySources) -> int:
-    """Return the place in the chain by which a condition can be told; the last one if unsure."""
+def _place_needed(part: exp.Expr, select: exp.Select, sources: QuerySources) -> int:
+    """Return the first place in the chain where a condition can be evaluated; the end if unsure."""
     names = [source.name for source in sources.of(select)]
     needed = 0
     for column in part.find_all(exp.Column):
@@ -90,7 +90,7 @@ def _last_needed(part: exp.Expr, select: exp.Select, sources: QuerySources) -> i
 
 
 def _conditions(select: exp.Select) -> Iterator[exp.Expr]:
-    """Yield the parts of WHERE that AND ties together."""
+    """Yield the parts of WHERE that are joined by AND."""
     where = select.args.get("where")
     if where is not None:
         yield from where.this.flatten() if isinstance(where.this, exp.And) else (where.this,)

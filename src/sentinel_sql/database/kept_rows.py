@@ -1,4 +1,4 @@
-"""The rows of one result, cut and counted as they come, and passed on before they fill memory."""
+"""Collects the rows of one result within its limits, and passes them on in portions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TypeAlias
 from sentinel_sql.database.executor import Cell, Limits
 
 PassOn: TypeAlias = Callable[[list[tuple[Cell, ...]] | None], None]
-"""Takes rows as they come, and None where they come once more from the first on."""
+"""Called with (rows) as they arrive, or with (None) when they start again from the first."""
 
 PASSED_ON = 500_000
-"""Bytes of rows that are passed on at once."""
+"""Bytes of rows in one portion."""
 
 
 class KeptRows:
-    """Rows of one result, cut and counted as they come."""
+    """Collects the rows of one result, cuts cells and counts rows."""
 
     def __init__(self, limits: Limits, pass_on: PassOn | None) -> None:
         self._limits = limits
@@ -29,7 +29,7 @@ class KeptRows:
         self.cells_cut = False
 
     def add(self, row: tuple[Cell, ...] | None) -> bool:
-        """Keep a row and say whether to go on; of the first row something is always kept."""
+        """Keep a row, and return whether to go on. The first row is always kept, if need be cut."""
         if row is None:
             return False
         if self.count >= self._limits.rows:

@@ -1,4 +1,4 @@
-"""Which table each column of a query comes from, as far as the schema can tell."""
+"""Finds the table that each column of a query comes from, by the schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sentinel_sql.schema import Schema, folded
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """What a SELECT reads from: its name there, and the schema's table or None (derived)."""
+    """A source of a SELECT: its name there, and its table in the schema, or None if derived."""
 
     name: str
     table: str | None
@@ -20,7 +20,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Origin:
-    """Where a column comes from: the SELECT whose source it is, and that source."""
+    """The source of a column, and the SELECT that has this source."""
 
     select: exp.Select
     source: Source
@@ -43,7 +43,7 @@ class QuerySources:
         return found
 
     def origin(self, column: exp.Column) -> Origin | None:
-        """Return where a column comes from, or None where nobody can be sure."""
+        """Return where a column comes from, or None if that is unsure."""
         name, qualifier = folded(column.name), folded(column.table)
         select = column.find_ancestor(exp.Select)
         while isinstance(select, exp.Select):
@@ -63,7 +63,7 @@ class QuerySources:
         return None
 
     def has(self, source: Source, column: str) -> bool:
-        """Tell if a source surely has a column of that lower-case name."""
+        """Return whether a source surely has a column of that lower-case name."""
         return source.table is not None and column in self._schema.tables[source.table]
 
     def _source(self, node: exp.Expr) -> Source:
@@ -74,7 +74,7 @@ class QuerySources:
 
 
 def relations(select: exp.Select) -> Iterator[exp.Expr]:
-    """Yield what a SELECT reads from: tables, derived tables, whatever else stands there."""
+    """Yield the sources of a SELECT: tables, derived tables and others."""
     start = select.args.get("from_")
     if start is not None:
         yield start.this

@@ -1,9 +1,9 @@
-"""Double-quoted words are names, and never texts, whatever SQLite would make of them.
+"""Makes double-quoted words names, and never texts (ours).
 
-Where no column has a double-quoted name, SQLite takes it for a text: `SELECT "phone"` gives
-`phone` in every row. In grave accents the same word is a name and nothing else, so a statement is
-run with these instead, which every version of SQLite and of Python's driver understands. Views of
-the file stay as their authors wrote them. Ours.
+If no column has a double-quoted name, SQLite reads it as a text: `SELECT "phone"` returns `phone`
+in every row. A word in grave accents is always a name, so statements run with grave accents
+instead. Every version of SQLite and of Python's driver understands them. Views of the file stay
+unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UNKNOWN = re.compile(r"no such column: (.*)", re.DOTALL)
 
 
 class QuotedNames:
-    """One statement with its double-quoted names in grave accents; `sql` is what runs."""
+    """One statement with its double-quoted names in grave accents; `sql` is the text to run."""
 
     def __init__(self, sql: str) -> None:
         self.sql = sql
@@ -31,14 +31,14 @@ class QuotedNames:
         self.sql = "".join(pieces) + sql[position:]
 
     def as_written(self, column: str) -> str:
-        """Return a result column's name with the quotes that the statement had."""
+        """Return a result column's name with the quotes of the statement."""
         if "`" in column:
             for accents, quotes in self._words.items():
                 column = column.replace(accents, quotes)
         return column
 
-    def explained(self, error: str) -> str:
-        """Return SQLite's error, with a word on quotes where a double-quoted name is unknown."""
+    def explain(self, error: str) -> str:
+        """Return SQLite's error, with a hint on quotes if a double-quoted name is unknown."""
         unknown = _UNKNOWN.fullmatch(error)
         if unknown is None or _accented(unknown[1]) not in self._words:
             return self.as_written(error)
@@ -51,7 +51,7 @@ class QuotedNames:
 
 
 def _is_double_quoted(token: Token) -> bool:
-    # one without its closing quote is an error either way
+    # without a closing quote it is an error either way
     return token.kind == "quoted" and len(token.text) > 1 and token.text[0] == token.text[-1] == '"'
 
 

@@ -1,9 +1,9 @@
-"""What SQL may run: one statement that only reads, and calls only functions that compute.
+"""Decides which SQL may run: one statement that only reads and only calls safe functions (ours).
 
-Four layers, each enough on its own against most harm: the statement's first words are on a list
-here; SQLite's authorizer denies whatever isn't on another; the connection only reads
-(`query_only`); and the file is opened read-only. What a query may take is bounded elsewhere: by
-the process it runs in, its deadline and its caps. Ours.
+There are four layers, and each alone prevents most harm. The statement's first words must be on a
+list here. SQLite's authorizer denies everything that isn't on another list. The connection only
+reads (`query_only`). The file is opened read-only. Time and memory are bounded elsewhere, by the
+process, the deadline and the limits.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _FUNCTIONS: Mapping[str, str] = {
 ALLOWED_FUNCTIONS: Set[str] = frozenset(
     name for names in _FUNCTIONS.values() for name in names.split()
 )
-"""Functions that compute from their arguments alone. Left out on purpose: what loads code or
-touches files (`load_extension`, `readfile`, `writefile`, `edit`, `fts3_tokenizer`), what looks
-inside SQLite (`sqlite_version`, `sqlite_log`, `changes`, …) and what only makes filler
-(`zeroblob`, `randomblob`)."""
+"""Functions that only compute from their arguments. Left out on purpose are functions that load
+code or touch files (`load_extension`, `readfile`, `writefile`, `edit`, `fts3_tokenizer`), that show
+SQLite's internals (`sqlite_version`, `sqlite_log`, `changes`, …) or only make filler (`zeroblob`,
+`randomblob`)."""
 
 READ_PRAGMAS: Set[str] = frozenset(
     [
@@ -54,11 +54,11 @@ READABLE_BUILT_INS: Set[str] = frozenset(
     {"sqlite_master", "sqlite_schema", "sqlite_temp_master", "json_each", "json_tree"}
     | {f"pragma_{name}" for name in READ_PRAGMAS}
 )
-"""Tables of SQLite's own that may be read besides the database's: its list of tables, what
-describes them, and the two that unfold JSON. `dbstat`, `sqlite_dbpage` and their like stay shut."""
+"""SQLite's own tables that may be read: the list of tables, their descriptions, and the two
+table-valued functions of JSON. `dbstat`, `sqlite_dbpage` and the like are denied."""
 
 LONGEST_SQL = 1_000_000
-"""Characters of a statement; a longer one is a model's slip, and isn't even looked at."""
+"""Longest statement in characters; a longer one is refused without a look at it."""
 
 _READING = ("select", "values")
 _WRITING = ("insert", "update", "delete", "replace")
@@ -110,9 +110,9 @@ _ONLY = "only a SELECT over the database's own tables may run"
 
 
 class Gatekeeper:
-    """SQLite's authorizer for one connection: reading the database's own tables is allowed.
+    """SQLite's authorizer for one connection; it allows reading the database's own tables.
 
-    `refusal` says why the statement being prepared was denied, or is None.
+    `refusal` says why the current statement was denied, or is None.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Gatekeeper:
         self.refusal: str | None = None
 
     def allow(self, tables: Iterable[str]) -> None:
-        """Let these tables be read too."""
+        """Also allow reading these tables."""
         self._readable |= {folded(name) for name in tables}
 
     def __call__(
@@ -131,11 +131,11 @@ class Gatekeeper:
         _schema: str | None,
         _source: str | None,
     ) -> int:
-        """Answer SQLite's question about one action; the arguments are SQLite's."""
+        """Return whether an action is allowed, with SQLite's arguments and codes."""
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ:
-            # With no column it only counts rows, and names common table expressions too
+            # Without a column, SQLite only counts rows or refers to a common table expression
             if not second or folded(first or "") in self._readable:
                 return sqlite3.SQLITE_OK
             return self.refuse(f"table {first} may not be read")
@@ -144,7 +144,7 @@ class Gatekeeper:
                 return sqlite3.SQLITE_OK
             return self.refuse(f"function {second} may not be called")
         if action == sqlite3.SQLITE_PRAGMA:
-            # full-text search asks `data_version` of itself
+            # full-text search itself reads `data_version`
             if (first or "").lower() in READ_PRAGMAS or (first, second) == ("data_version", None):
                 return sqlite3.SQLITE_OK
             return self.refuse(f"PRAGMA {first}; {_ONLY}")
@@ -154,17 +154,17 @@ class Gatekeeper:
         return self.refuse(f"{_ACTIONS.get(action, f'action {action}')}; {_ONLY}")
 
     def refuse(self, reason: str) -> int:
-        """Note why the statement is refused, and deny the action at hand."""
-        # the first denial is the cause; those after it are its echo
+        """Note why the statement is refused, and deny the action."""
+        # the first denial is the cause, later ones only follow from it
         if self.refusal is None:
             self.refusal = f"not allowed: {reason}"
         return sqlite3.SQLITE_DENY
 
 
 def only_statement(sql: str) -> str | None:
-    """Return the one statement of `sql` without what follows it, or None if there are several.
+    """Return the only statement of `sql` without trailing semicolons, or None if there are several.
 
-    Semicolons at the end, comments, and semicolons within texts and names don't count.
+    Comments, and semicolons within texts and names, don't count.
     """
     if ";" not in sql:
         return sql
@@ -178,9 +178,9 @@ def only_statement(sql: str) -> str | None:
 
 
 def forbidden(statement: str) -> str | None:
-    """Say why a statement may not run by the words it begins with, or return None if it may.
+    """Return why a statement may not run, by its first words, or None if it may.
 
-    What begins no statement of SQLite's is left for SQLite to name.
+    An unknown first word is left to SQLite, which reports it.
     """
     if _SURELY_READS.match(statement):
         return None
@@ -204,7 +204,7 @@ def forbidden(statement: str) -> str | None:
 
 
 def _main_verb(tokens: Sequence[Token]) -> str:
-    """Return the word by which the statement after WITH and its tables begins, or nothing."""
+    """Return the first word of the statement after WITH and its tables, or ""."""
     depth, before = 0, ""
     for token in tokens:
         word = token.text.lower()
@@ -225,6 +225,6 @@ def _is_semicolon(token: Token) -> bool:
 
 
 def set_sqlite_limits(connection: sqlite3.Connection) -> None:
-    """Let nothing be attached, and no thread of SQLite's own run; all else is SQLite's to bound."""
+    """Forbid attached databases and SQLite's own threads; other limits keep SQLite's defaults."""
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)

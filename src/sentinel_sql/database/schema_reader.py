@@ -1,4 +1,4 @@
-"""Read a SQLite database's tables, columns, declared types and foreign keys."""
+"""Reads a SQLite database's tables, columns, declared types and foreign keys."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _INNER_PARTS = (
 def read_schema(connection: sqlite3.Connection) -> Schema:
     """Return the tables and views of the main database in its own order, names folded.
 
-    Tables of SQLite's own and the inner tables of virtual ones are left out.
-
-    A foreign key that names no column refers to the other table's primary key, as in SQLite;
-    one that refers to a table or column that isn't there is kept as it is declared.
+    SQLite's own tables and the inner tables of virtual tables are left out. A foreign key
+    without a column refers to the other table's primary key, as in SQLite. A foreign key to a
+    missing table or column is kept as declared.
     """
     inner = _inner_tables(connection)
     names = [
@@ -35,7 +34,7 @@ def read_schema(connection: sqlite3.Connection) -> Schema:
 
 
 def _inner_tables(connection: sqlite3.Connection) -> set[str]:
-    """Return the tables in which full-text search, R*Tree and their like keep their own data."""
+    """Return the tables in which full-text search, R*Tree and other modules keep their data."""
     try:
         rows = connection.execute(
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
@@ -44,7 +43,7 @@ def _inner_tables(connection: sqlite3.Connection) -> set[str]:
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
             raise
-    # before SQLite 3.37 nothing lists them, so their names tell
+    # SQLite before 3.37 doesn't list them, so they are recognised by name
     rows = connection.execute("SELECT name, rootpage FROM main.sqlite_master WHERE type = 'table'")
     tables = list(rows)
     virtual = [str(name) for name, rootpage in tables if not rootpage]
@@ -65,7 +64,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> dict[str, str]:
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
             raise
-        rows = []  # a view over a table that is gone, or a virtual table of an absent module
+        rows = []  # a view over a missing table, or a virtual table of a missing module
     return {folded(str(name)): str(kind or "") for name, kind in rows}
 
 

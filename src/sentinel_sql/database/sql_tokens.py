@@ -1,8 +1,8 @@
-"""Cut SQL into SQLite's tokens, so that a `;` or a 'now' inside a string is never mistaken.
+"""Splits SQL into SQLite's tokens, so that a `;` or a 'now' in a string isn't misread (ours).
 
-A full parser is neither needed nor exact enough here: safety and the clock only ask where
-strings, quoted names, comments and words begin and end, and must agree with SQLite on every
-text, also on one that SQLite will go on to reject. Ours.
+Safety and the clock only need to know where strings, quoted names, comments and words begin and
+end. They must agree with SQLite on every text, also on one that SQLite rejects, and a full parser
+isn't exact enough for that.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 TokenKind = Literal["word", "string", "quoted", "blob", "number", "variable", "mark"]
 
-# Possessive quantifiers (`*+`): a string with no closing quote runs to the end, as in SQLite,
-# instead of being cut again at the last doubled quote.
+# The quantifiers `*+` are possessive. A string without a closing quote then runs to the end, as in
+# SQLite, instead of ending at its last doubled quote.
 _TOKEN = re.compile(
     r"""
       (?P<space> [ \t\n\f\r\ufeff]+ | --[^\n]* | /\*(?:(?!\*/).)*+(?:\*/)? )
@@ -32,7 +32,7 @@ _CLOSING = {"[": "]"}
 
 
 class Token(NamedTuple):
-    """One token that means something; white space and comments are left out.
+    """One token other than white space or a comment.
 
     `start` and `end` are its offsets in the SQL.
     """
@@ -44,7 +44,7 @@ class Token(NamedTuple):
 
     @property
     def value(self) -> str:
-        """What a string or a quoted name stands for; the text itself of any other token."""
+        """The content of a string or a quoted name; the text of any other token."""
         if self.kind not in ("string", "quoted"):
             return self.text
         closing = _CLOSING.get(self.text[0], self.text[0])

@@ -1,4 +1,4 @@
-"""A SQLite database behind the `Database` protocol: read-only, bounded, with a clock of its own."""
+"""A SQLite database with the `Database` protocol: read-only, bounded, with its own clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sentinel_sql.address import kind_of_address, without_secrets
-from sentinel_sql.database.clock import checked_clock, default_clock
+from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import ExecutionResult, Limits
 from sentinel_sql.database.schema_reader import read_schema
@@ -36,11 +36,11 @@ _Runner: TypeAlias = Connection | WorkerProcess
 
 
 class SqliteDatabase:
-    """A SQLite file that can be read and never changed; safe to use from several threads.
+    """A read-only SQLite file; safe to use from several threads.
 
-    SQL runs in worker processes. Each execution takes an idle one or starts another, so there are
-    as many as ever ran at once. Make a database with `open`, and `close` it, or use it in a `with`
-    statement. After a fork both sides go on, each with workers of its own.
+    SQL runs in worker processes. Each execution takes an idle process or starts a new one. Make a
+    database with `open`, and `close` it, or use it in a `with` statement. After a fork, parent and
+    child each use their own workers.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class SqliteDatabase:
 
         Args:
             path: the file.
-            name: name by which questions refer to it; by default the file's without its ending.
+            name: the database's name in questions; by default the file name without extension.
             clock: the database's current time, `YYYY-MM-DD HH:MM:SS`; by default that of
                 `KNOWN_CLOCKS` for this name, else the machine's at opening.
             limits: bounds of each execution.
-            in_process: run SQL in this process, which is only for SQL that you trust: memory is
-                then unbounded, and no deadline ends what SQLite can't interrupt.
+            in_process: run SQL in this process; only for SQL that you trust. Memory is then
+                unbounded, and what SQLite can't interrupt has no deadline.
 
         Raises:
             DatabaseError: the file is missing, no SQLite database, damaged, locked or empty.
@@ -94,7 +94,7 @@ class SqliteDatabase:
         """
         path = path_of(path)
         name = path.stem if name is None else name
-        clock = default_clock(name) if clock is None else checked_clock(clock)
+        clock = default_clock(name) if clock is None else check_clock(clock)
         if not os.path.isfile(path):
             if kind := kind_of_address(str(path)):
                 raise DatabaseError(
@@ -117,7 +117,7 @@ class SqliteDatabase:
             limits=Limits() if limits is None else limits,
             in_process=in_process,
         )
-        # what can't be set up shows now, not at a query
+        # an error of the setup is raised here, not at a query
         try:
             connection = database._connection()
         except sqlite3.DatabaseError as error:
@@ -141,7 +141,7 @@ class SqliteDatabase:
 
     @property
     def schema(self) -> Schema:
-        """Tables, views, columns and foreign keys, as they were at opening."""
+        """Tables, views, columns and foreign keys at the time of opening."""
         return self._schema
 
     @property
@@ -151,7 +151,7 @@ class SqliteDatabase:
 
     @property
     def memory_held_by(self) -> str:
-        """Who bounds the memory of a query: the operating system, SQLite's heap limit, nobody."""
+        """What bounds a query's memory: the operating system, SQLite's heap limit, or nobody."""
         if self._in_process:
             return "nobody"
         worker = self._take()
@@ -166,7 +166,7 @@ class SqliteDatabase:
             self._give_back(worker)
 
     def execute(self, sql: str) -> ExecutionResult:
-        """Run one read-only statement; never raises for what the SQL does wrong.
+        """Run one read-only statement; errors of the SQL are results, not exceptions.
 
         Raises:
             InputError: `sql` is no text.
@@ -188,7 +188,7 @@ class SqliteDatabase:
             self._give_back(runner)
 
     def close(self) -> None:
-        """End every worker; one in use ends when its execution does."""
+        """End every worker; a busy worker ends after its execution."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -230,7 +230,7 @@ class SqliteDatabase:
 
     def _give_back(self, runner: _Runner) -> None:
         if runner.closed:
-            # the next query had better find another that has started meanwhile
+            # start another one now, so that the next query needn't wait for it
             with suppress(DatabaseError):
                 runner = self._start()
         with self._lock:
@@ -239,8 +239,8 @@ class SqliteDatabase:
                 return
         runner.close()
 
-    def _begin_anew(self) -> None:
-        """In a forked process: leave the parent its workers, its locks and its threads."""
+    def _reset_after_fork(self) -> None:
+        """Use new workers, locks and threads in a forked process; the parent keeps its own."""
         _left_to_parents.extend(self._idle)
         self._idle = []
         self._lock = threading.Lock()
@@ -253,21 +253,21 @@ _left_to_parents: list[_Runner] = []
 
 def _after_fork() -> None:
     for database in _opened:
-        database._begin_anew()
+        database._reset_after_fork()
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
 
 def _first_look(path: Path) -> tuple[str, Schema]:
-    """Return the URI by which the file can be read, and its schema."""
+    """Return a URI that can read the file, and its schema."""
     uri = f"{path.resolve().as_uri()}?mode=ro"
     try:
         return uri, _schema_at(uri)
     except sqlite3.DatabaseError as error:
-        # A file in WAL mode wants a `-shm` beside it even for reading. Where the folder can't
-        # be written there is no writer either, so the file may be read as one that won't
-        # change, unless a writer left behind what isn't in it yet.
+        # A file in WAL mode needs a `-shm` file even for reading. If the folder can't be written,
+        # there is no writer, so the file may be read as immutable, unless a writer left changes
+        # in a separate file.
         pending = (path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-journal"))
         if primary_code(error) in _UNWRITABLE and not any(map(_has_content, pending)):
             uri += "&immutable=1"

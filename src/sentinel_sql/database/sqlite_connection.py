@@ -1,4 +1,4 @@
-"""One connection to a SQLite file, ready to run agents' SQL: watched, timed and bounded."""
+"""One connection to a SQLite file that runs agents' SQL within its limits."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from sentinel_sql.database.safety import (
 )
 
 BUSY_SECONDS = 2.0
-"""How long a writer that holds the file is waited for before the database counts as locked."""
+"""Seconds to wait for a writer before the database counts as locked."""
 
 WIDE_ROW = 20
-"""Columns from which texts are cut one by one as they are read. Python's own decoding is many
-times faster, but holds all cells of a row whole at once."""
+"""Number of columns above which texts are cut one by one as they are read. Python's own decoding is
+many times faster, but holds all whole cells of a row at once."""
 
 LONGEST_ERROR = 300
-"""Characters of an error that are kept: SQLite quotes an unclosed string to its end."""
+"""Longest error in characters; SQLite quotes an unclosed string to its end."""
 
 HEAP_SHARE = 0.9
-"""Share of a process's memory that SQLite may take; Python needs the rest to say what failed."""
+"""Share of a process's memory for SQLite; Python needs the rest to report a failure."""
 
 MAPPED = 1 << 30
-"""Bytes of the file that a worker reads in place instead of copying; they belong to the system's
-cache and not to the process. Should the file be cut meanwhile, the worker ends, not its parent."""
+"""Bytes of the file that a worker maps instead of copying; they belong to the system's cache, not
+to the process. If the file is cut meanwhile, the worker ends, but not its parent."""
 
 _EPONYMOUS = ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(READ_PRAGMAS)))
 
@@ -54,11 +54,11 @@ REMEDIES: Mapping[int, str] = {
     sqlite3.SQLITE_IOERR: "can't be read from its disk; check the disk or copy the file elsewhere",
     sqlite3.SQLITE_READONLY: "needs recovery by a program that may write it; open it there once",
 }
-"""Faults of the file or the machine by SQLite's primary result code: never the query's doing."""
+"""SQLite's primary result code → a fault of the file or the machine, never of the query."""
 
 
 class FileFaultError(Exception):
-    """A fault of the file or the machine: SQLite's primary result code, and its words."""
+    """A fault of the file or the machine, with SQLite's primary result code and message."""
 
     def __init__(self, code: int | None, words: str) -> None:
         super().__init__(words)
@@ -69,12 +69,12 @@ class Connection:
     """One connection, ready to run agents' SQL; used by one thread at a time.
 
     Args:
-        uri: of the file.
+        uri: URI of the file.
         clock: the database's own current time.
-        limits: bounds of each execution. Memory is bounded only where the connection is `alone`.
+        limits: bounds of each execution. Memory is bounded only if `alone`.
         deadline: interrupts statements that run too long.
-        alone: whether no other SQLite runs in this process, so that SQLite's limit on its heap
-            may be set; sorting and temporary tables then stay in memory too.
+        alone: True if no other SQLite runs in this process. SQLite's heap limit is then set, and
+            sorting and temporary tables stay in memory.
     """
 
     usable = True
@@ -106,15 +106,15 @@ class Connection:
         self._sqlite.close()
 
     def run(self, sql: str, started: float, pass_on: PassOn | None = None) -> ExecutionResult:
-        """Run `sql`; texts that aren't UTF-8 are no error.
+        """Run `sql`. A text that isn't UTF-8 is no error.
 
         Args:
             sql: one statement.
-            started: when its time began, by `time.perf_counter`.
-            pass_on: takes rows before the last ones; without it the result holds them all.
+            started: start of its time, by `time.perf_counter`.
+            pass_on: gets all rows but the last portion; without it the result holds all rows.
 
         Raises:
-            sqlite3.DatabaseError: a fault of the file or the machine, a key of `REMEDIES`.
+            sqlite3.DatabaseError: a fault of the file or the machine (a key of `REMEDIES`).
         """
         if len(sql) > LONGEST_SQL:
             return failed("refused", f"longer than {LONGEST_SQL} characters", started)
@@ -135,7 +135,7 @@ class Connection:
                         raise
                     if pass_on is not None:
                         pass_on(None)
-                    return self._fetch(names, started, pass_on, decoded=self._decoded)
+                    return self._fetch(names, started, pass_on, decode=self._decode)
         except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError) as error:
             return self._failure(error, names, started)
 
@@ -144,18 +144,18 @@ class Connection:
         names: QuotedNames,
         started: float,
         pass_on: PassOn | None,
-        decoded: Callable[[bytes], str] = str,
+        decode: Callable[[bytes], str] = str,
     ) -> ExecutionResult:
-        self._sqlite.text_factory = decoded
+        self._sqlite.text_factory = decode
         with closing(self._sqlite.cursor()) as cursor:
             cursor.execute(names.sql)
             if cursor.description is None:
                 return failed("error", "no SQL statement was given", started)
             columns = tuple(names.as_written(column[0]) for column in cursor.description)
             if len(columns) > WIDE_ROW:
-                self._sqlite.text_factory = self._decoded
+                self._sqlite.text_factory = self._decode
             kept = KeptRows(self._limits, pass_on)
-            # never two rows in hand: one may be as large as SQLite's limits allow
+            # hold only one row at a time: a row may be as large as SQLite's limits allow
             while kept.add(cursor.fetchone()):
                 pass
         return ExecutionResult(
@@ -178,7 +178,7 @@ class Connection:
         if isinstance(error, MemoryError) or code == sqlite3.SQLITE_NOMEM:
             megabytes = f"{self._limits.memory / 1e6:,.0f} MB"
             return out_of_memory(f"the query needs more memory than its {megabytes}", started)
-        return failed("error", names.explained(str(error)) or type(error).__name__, started)
+        return failed("error", names.explain(str(error)) or type(error).__name__, started)
 
     def _set_up(self, alone: bool) -> None:
         connection = self._sqlite
@@ -190,7 +190,7 @@ class Connection:
             connection.execute(view)
         connection.execute("PRAGMA query_only = ON")
         for table in (*_EPONYMOUS, *_virtual_tables(connection)):
-            # SQLite declares these at their first use, which the authorizer would deny
+            # SQLite declares these at their first use, which the authorizer would deny later
             with suppress(sqlite3.OperationalError):
                 connection.execute(f"SELECT 1 FROM {table} LIMIT 0").close()  # noqa: S608
         clock = self._clock
@@ -206,21 +206,21 @@ class Connection:
         )
         connection.set_authorizer(self._gatekeeper)
 
-    def _decoded(self, text: bytes) -> str:
-        # Drops what isn't UTF-8, as the official EHRSQL-2024 scorer does. A character takes at
-        # most 4 bytes, so one too many is left for `KeptRows` to see that the cell is cut.
+    def _decode(self, text: bytes) -> str:
+        # Drops bytes that aren't UTF-8, like EHRSQL-2024's scorer. A character has at most 4 bytes,
+        # so at least one character too many is left, and `KeptRows` sees the cut.
         return text[: 4 * (self._limits.cell + 1)].decode(errors="ignore")
 
 
 def connect(uri: str, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """Open a plain connection that waits so many seconds for writers, and any thread may use."""
+    """Open a plain connection for any thread, which waits `wait` seconds for writers."""
     return sqlite3.connect(
         uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False
     )
 
 
 def failed(kind: ResultKind, reason: str, started: float) -> ExecutionResult:
-    """Return the result of an execution that gave no rows, its reason in one short line."""
+    """Return the result of a failed execution, with the reason in one short line."""
     line = " ".join(reason.split())
     return ExecutionResult(
         kind=kind,
@@ -249,17 +249,17 @@ def primary_code(error: BaseException) -> int | None:
 
 
 def _views_with_clock(connection: sqlite3.Connection, clock: str) -> list[str]:
-    """Return temporary views that stand before the file's own, if one of those asks the time.
+    """Return temporary views that replace the file's views, if one of those asks for the time.
 
-    All are made anew then: a view of the file never sees a temporary one.
+    All views are then replaced, because a view of the file never uses a temporary view.
     """
     rows = connection.execute("SELECT sql FROM main.sqlite_master WHERE type = 'view'")
     views = [str(sql) for (sql,) in rows]
-    answered = [with_clock(sql, clock) for sql in views]
-    if answered == views:
+    with_time = [with_clock(sql, clock) for sql in views]
+    if with_time == views:
         return []
     create = len("CREATE")  # SQLite itself wrote this word into its list of views
-    return [f"{sql[:create]} TEMP{sql[create:]}" for sql in answered]
+    return [f"{sql[:create]} TEMP{sql[create:]}" for sql in with_time]
 
 
 def _virtual_tables(connection: sqlite3.Connection) -> list[str]:

@@ -1,4 +1,4 @@
-"""The texts that a query compares columns with, and the stored value nearest to one."""
+"""Finds the texts that a query compares columns with, and the most similar stored value."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sentinel_sql.database.query_sources import QuerySources
 from sentinel_sql.schema import folded
 
 LONGEST_TEXT = 200
-"""Characters of a literal or a stored value that are compared; ours: names are shorter."""
+"""Longest part of a literal or a stored value that is compared, in characters (our choice)."""
 
 _NO_NAME = re.compile(r"[\d\s:./%_+-]*")
-"""Numbers, dates and times: a nearest one says nothing."""
+"""Numbers, dates and times, for which a similar value means nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextLookup:
-    """A text that a query looks for in a column; `sql` tells if a row has it."""
+    """A text that a query looks for in a column; `sql` checks whether a row has it."""
 
     literal: str
     table: str
@@ -35,10 +35,10 @@ class TextLookup:
 
 
 def text_lookups(query: exp.Expr, sources: QuerySources) -> Iterator[TextLookup]:
-    """Yield each text that a table's column is compared with by =, IN or LIKE, each once."""
+    """Yield each text that a query compares a table's column with by =, IN or LIKE, once."""
     seen: set[str] = set()
     for node in query.find_all(exp.EQ, exp.In, exp.Like):
-        for column, literal, condition in _compared(node):
+        for column, literal, condition in _comparisons(node):
             origin = sources.origin(column)
             if origin is None or origin.source.table is None or _NO_NAME.fullmatch(literal):
                 continue
@@ -49,7 +49,7 @@ def text_lookups(query: exp.Expr, sources: QuerySources) -> Iterator[TextLookup]
                 literal=literal,
                 table=table,
                 column=name,
-                sql=f"SELECT 1 FROM {quoted(table)} WHERE {condition} LIMIT 1",  # noqa: S608
+                sql=f"SELECT 1 FROM {quote_name(table)} WHERE {condition} LIMIT 1",  # noqa: S608
             )
             if lookup.sql not in seen:
                 seen.add(lookup.sql)
@@ -57,32 +57,32 @@ def text_lookups(query: exp.Expr, sources: QuerySources) -> Iterator[TextLookup]
 
 
 def nearest(text: str, values: Iterable[str]) -> tuple[str, float] | None:
-    """Return the value most like a text, and how like it is in [0, 1]; None of no values.
+    """Return the value most similar to a text, and the similarity in [0, 1]; None without values.
 
-    Likeness is that of `difflib`: twice the characters in matching blocks over all characters,
-    case and outer blanks aside. Of equals the first counts.
+    The similarity is that of `difflib`: twice the characters in matching blocks over all
+    characters, without case and outer blanks. The first of equally similar values wins.
     """
-    sought = _folded(text)
+    sought = _fold(text)
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(sought)
     best: tuple[str, float] | None = None
     for value in values:
-        matcher.set_seq1(_folded(value))
+        matcher.set_seq1(_fold(value))
         least = -1.0 if best is None else best[1]
-        # Two cheap upper bounds first: few values need the whole comparison.
+        # Two cheap upper bounds come first, so that few values need the whole comparison.
         if matcher.real_quick_ratio() > least and matcher.quick_ratio() > least:
-            likeness = matcher.ratio()
-            if likeness > least:
-                best = (value, likeness)
+            similarity = matcher.ratio()
+            if similarity > least:
+                best = (value, similarity)
     return best
 
 
-def quoted(name: str) -> str:
-    """Return a name as SQLite takes it, whatever is in it."""
+def quote_name(name: str) -> str:
+    """Return a name in double quotes for SQLite, with quotes in it doubled."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def _compared(node: exp.Expr) -> Iterator[tuple[exp.Column, str, str]]:
+def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Column, str, str]]:
     """Yield (column, text, condition on the bare column) of one comparison."""
     if isinstance(node, exp.In):
         sides = [(node.this, other) for other in node.expressions]
@@ -119,5 +119,5 @@ def _unqualified(node: exp.Expr) -> exp.Expr:
     return bare
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text[:LONGEST_TEXT].casefold().split())

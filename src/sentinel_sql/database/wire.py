@@ -1,8 +1,7 @@
-"""What a database and its worker process say to each other: JSON in frames, never pickle.
+"""The messages between a database and its worker process: JSON in frames, never pickle (ours).
 
-A frame is its length (four bytes, big-endian) and a JSON list. JSON has no bytes, so a blob
-stands there as `{"blob": base64}`; infinite floats are written as Python's `json` writes them.
-Ours.
+A frame is its length (four bytes, big-endian) and a JSON list. A blob is `{"blob": base64}`.
+Infinite floats are written as Python's `json` writes them.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from json import JSONDecoder, JSONEncoder
 from typing import Any
 
 HEAD = struct.Struct(">I")
-"""The length that stands before each frame."""
+"""The length at the start of each frame."""
 
 
 def frame_of(message: list[Any]) -> bytes:
-    """Return a message as a frame; it holds lists, texts, numbers, truth values, bytes, None."""
+    """Return a message as a frame; it may hold lists, texts, numbers, booleans, bytes and None."""
     body = _ENCODER.encode(message).encode("utf-8", "surrogatepass")
     return HEAD.pack(len(body)) + body
 
@@ -26,7 +25,7 @@ def message_of(body: bytes) -> list[Any]:
     """Return the message of a frame's body.
 
     Raises:
-        ValueError: the body isn't one.
+        ValueError: the body is no message.
     """
     message, _ = _DECODER.raw_decode(body.decode("utf-8", "surrogatepass"))
     if not isinstance(message, list):

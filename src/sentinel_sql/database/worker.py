@@ -1,9 +1,8 @@
-"""The process in which a stranger's SQL runs: it reads statements, and writes what they return.
+"""The process that runs untrusted SQL: it reads statements, and writes their results (ours).
 
-It runs nothing else and imports little, so that it starts in some 60 ms. What it takes is bounded
-by the operating system: memory by a limit on its data, files by a limit on their size, and wall
-time by a timer that ends the process even in the middle of SQLite's own code. It ends with its
-parent. Ours; docs/decisions/0014 says why.
+It runs nothing else and imports little, so that it starts in about 60 ms. The operating system
+bounds its memory, the size of its files, and its wall time, by a timer that ends the process even
+within SQLite's own code. It ends with its parent. docs/decisions/0014 says why.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from sentinel_sql.database.sqlite_connection import Connection, primary_code
 from sentinel_sql.database.wire import HEAD, frame_of, message_of
 
 GRACE = 1.1
-"""A query that no interrupt stops ends with its process after this many times its deadline."""
+"""Multiple of the deadline after which a query that can't be interrupted ends with its process."""
 
 LONGEST_SECONDS = 1e8
-"""The timer of the operating system holds no more; a longer deadline is no deadline."""
+"""Longest time that the system's timer can hold; a longer deadline has no effect."""
 
 LARGEST_FILE = 4_000_000
-"""Bytes of a file that the process may write. SQLite writes one here alone: the index of a
-write-ahead log, where a file in that mode has none yet."""
+"""Most bytes of a file that the process may write. SQLite only writes the index of a write-ahead
+log, if it doesn't exist yet."""
 
 
 def main() -> None:
-    """Serve the parent until it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to act on
+    """Serve the parent process until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     _end_with_the_parent(sys.stderr.fileno())
     setup = _request(requests)
@@ -64,7 +63,7 @@ def main() -> None:
 
 
 def _serve(connection: Connection, sql: str, replies: BinaryIO) -> bool:
-    """Run one statement, and say whether the process had better be replaced."""
+    """Run one statement, and return whether the process should be replaced."""
 
     def pass_on(rows: list[tuple[Cell, ...]] | None) -> None:
         _reply(replies, ["again"] if rows is None else ["rows", rows])
@@ -106,10 +105,10 @@ def _reply(replies: BinaryIO, message: list[Any]) -> None:
 
 
 def _end_with_the_parent(lifeline: int) -> None:
-    """Be ended by the kernel when the parent closes the other end of a pipe.
+    """Make the kernel end this process when the parent closes the other end of a pipe.
 
-    Nothing else ever happens on it. Where the kernel can't do that, the timer ends a query under
-    way, and an idle process reads the end of its requests.
+    The pipe has no other use. If the kernel can't do that, the timer ends a running query, and an
+    idle process reads the end of its requests.
     """
     with suppress(OSError, AttributeError):
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
@@ -118,7 +117,7 @@ def _end_with_the_parent(lifeline: int) -> None:
 
 
 def _hold_memory(memory: int) -> str:
-    """Limit this process's memory and files, and say who holds the limit on memory."""
+    """Limit this process's memory and files, and return what enforces the limit on memory."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
@@ -126,7 +125,7 @@ def _hold_memory(memory: int) -> str:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
         try:
-            bytes(memory)  # zeros that nobody touches take no memory
+            bytes(memory)  # zeros that aren't used take no memory
         except MemoryError:
             return "the operating system"
     return "SQLite's heap limit"

@@ -1,4 +1,4 @@
-"""A worker process from outside: start it, hand it a statement, and end it when it is past help."""
+"""Controls a worker process: starts it, sends it statements, and ends it when it hangs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sentinel_sql.database.worker import LONGEST_SECONDS
 from sentinel_sql.errors import DatabaseError
 
 START_SECONDS = 30.0
-"""How long a worker may take to start; ours: it takes 60 ms, and a busy machine is waited for."""
+"""Most seconds for the start of a worker (our choice): it takes 60 ms, more on a busy machine."""
 
 LONGER_GRACE = 1.2
-"""After this many times its deadline a query is ended from outside, if no timer within did it."""
+"""Multiple of the deadline after which a query is ended from outside, if its timer failed."""
 
 _CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
@@ -36,7 +36,7 @@ _Process: TypeAlias = "subprocess.Popen[bytes]"
 
 
 class WorkerProcess:
-    """One worker over one database file; used by one thread at a time.
+    """One worker for one database file; used by one thread at a time.
 
     It starts at once, and the first query waits until it is ready.
     """
@@ -47,14 +47,14 @@ class WorkerProcess:
         self.closed = False
         self.memory_held_by = ""
         self._received = b""
-        self._process = _started()
+        self._process = _start_process()
         self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
-        self._requests, self._replies = _ends(self._process)
+        self._requests, self._replies = _pipe_ends(self._process)
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(self._replies, select.POLLIN)
         self._writable.register(self._requests, select.POLLOUT)
         bounds = [limits.seconds, limits.rows, limits.cell, limits.total, limits.memory]
-        with suppress(_GoneError, _TooLateError):  # the first query says so
+        with suppress(_GoneError, _TooLateError):  # the first query reports it
             self._send([uri, clock, *bounds], time.monotonic() + START_SECONDS)
 
     @property
@@ -70,7 +70,7 @@ class WorkerProcess:
         self._finalizer()
 
     def _leave(self) -> None:
-        """End the process without waiting until a gigabyte of its memory is given back."""
+        """End the process without waiting until its memory is freed."""
         self.closed = True
         self._finalizer.detach()
         self._process.kill()
@@ -80,13 +80,13 @@ class WorkerProcess:
         """Wait until the process can take a statement.
 
         Raises:
-            FileFaultError: the database can't be used from there.
+            FileFaultError: the process can't use the database.
             DatabaseError: the process doesn't start.
         """
         if self._ready:
             return
         try:
-            kind, *said = self._receive(time.monotonic() + START_SECONDS)
+            kind, *fields = self._receive(time.monotonic() + START_SECONDS)
         except (_GoneError, _TooLateError, ValueError) as error:
             self.close()
             raise DatabaseError(
@@ -95,12 +95,12 @@ class WorkerProcess:
             ) from error
         if kind == "fault":
             self.close()
-            raise FileFaultError(*said)
-        self.memory_held_by = said[0]
+            raise FileFaultError(*fields)
+        self.memory_held_by = fields[0]
         self._ready = True
 
     def run(self, sql: str, started: float) -> ExecutionResult:
-        """Run `sql`; whatever becomes of the process, the result says so.
+        """Run `sql`; if the process ends, the result says so.
 
         Raises:
             FileFaultError: a fault of the file or the machine.
@@ -116,7 +116,7 @@ class WorkerProcess:
             return too_long(self._limits, started)
         except (_GoneError, ValueError):
             self.close()
-            return self._ended(started)
+            return self._result_after_end(started)
         except (
             BaseException
         ):  # such as an interrupt by the user: the next reply would be this one's
@@ -127,16 +127,16 @@ class WorkerProcess:
         self._send([sql], until)
         rows: list[tuple[Cell, ...]] = []
         while True:
-            kind, *said = self._receive(until)
+            kind, *fields = self._receive(until)
             if kind == "rows":
-                rows += map(tuple, said[0])
+                rows += map(tuple, fields[0])
             elif kind == "again":
                 rows.clear()
             elif kind == "fault":
-                raise FileFaultError(*said)
+                raise FileFaultError(*fields)
             else:
                 break
-        result_kind, columns, last, truncated, cells_cut, error, timed_out, spent = said
+        result_kind, columns, last, truncated, cells_cut, error, timed_out, spent = fields
         if spent:
             self.close()
         if error is None:
@@ -155,8 +155,8 @@ class WorkerProcess:
             out_of_memory=spent,
         )
 
-    def _ended(self, started: float) -> ExecutionResult:
-        """Say why the process ended in the middle of a query."""
+    def _result_after_end(self, started: float) -> ExecutionResult:
+        """Return a result that says why the process ended during a query."""
         code = self._process.returncode
         if code == -signal.SIGALRM or time.perf_counter() - started > self._limits.seconds:
             return too_long(self._limits, started)
@@ -205,16 +205,16 @@ class _TooLateError(Exception):
     """The process takes too long."""
 
 
-def _started() -> _Process:
+def _start_process() -> _Process:
     try:
-        # Isolated and without site packages: it imports nothing but Python's own and this package
+        # Isolated and without site packages: it imports only the standard library and this package
         return subprocess.Popen(  # noqa: S603 (this Python, and this package)
             [sys.executable, "-I", "-S", "-B", "-c", _CODE, _ROOT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            start_new_session=True,  # a terminal's Ctrl-C is the parent's to act on
+            start_new_session=True,  # the parent handles Ctrl-C
         )
     except OSError as error:
         raise DatabaseError(
@@ -223,7 +223,7 @@ def _started() -> _Process:
         ) from error
 
 
-def _ends(process: _Process) -> tuple[int, int]:
+def _pipe_ends(process: _Process) -> tuple[int, int]:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the worker was started without pipes")
     ends = process.stdin.fileno(), process.stdout.fileno()
@@ -239,9 +239,9 @@ def _wait(poll: select.poll, until: float | None) -> None:
 
 
 def _end(process: _Process, owner: int) -> None:
-    """End a worker and leave nothing of it; one that a fork left us is its parent's to end."""
+    """End a worker and close its pipes; only the process that started it may end it."""
     if owner == os.getpid():
-        process.kill()  # it holds nothing that would have to be put in order
+        process.kill()  # it has no state to save
         process.wait()
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:

@@ -14,7 +14,7 @@ from sentinel_sql.trajectory.record import Step
 AnyStep = TypeVar("AnyStep", LiveStep, Step, LiveStep | Step)
 
 PlainAgent: TypeAlias = Callable[[str], Iterable[LiveStep] | Iterable[Step]]
-"""From a question to its steps, made one by one as they are asked for, or all at once."""
+"""Takes a question and returns its steps, as a generator or as a list."""
 
 AsyncAgent: TypeAlias = Callable[
     [str],
@@ -23,7 +23,7 @@ AsyncAgent: TypeAlias = Callable[
     | Awaitable[AsyncIterable[LiveStep]]
     | Awaitable[Iterable[LiveStep]],
 ]
-"""The same in asynchronous code: an `async def`, with or without `yield`."""
+"""The same as an `async def`, with or without `yield`."""
 
 
 def run_agent(agent: PlainAgent | AsyncAgent, session: GuardSession) -> Answer | Awaitable[Answer]:
@@ -33,7 +33,7 @@ def run_agent(agent: PlainAgent | AsyncAgent, session: GuardSession) -> Answer |
             f"agent= can't be of type {type(agent).__name__}: give a function from a question to "
             "its steps"
         )
-    if session.stops:  # refused: the agent isn't even called
+    if session.stops:  # the question is refused, so the agent is never called
         return session.close()
     steps: Any = None
     try:
@@ -47,7 +47,7 @@ def run_agent(agent: PlainAgent | AsyncAgent, session: GuardSession) -> Answer |
     if isinstance(steps, AsyncIterable | Awaitable):
         return _run_async(steps, session)
     if not isinstance(steps, Iterable):
-        raise _no_steps(steps)
+        raise _no_steps_error(steps)
     return answer
 
 
@@ -62,14 +62,14 @@ async def _run_async(steps: Any, session: GuardSession) -> Answer:
             for _ in guarded(steps, session):
                 pass
         else:
-            raise _no_steps(steps)
+            raise _no_steps_error(steps)
     return session.close()
 
 
-def _no_steps(given: Any) -> InputError:
+def _no_steps_error(returned: Any) -> InputError:
     return InputError(
-        f"the agent gave a {type(given).__name__} and no steps: let it yield or return them, each "
-        "a LiveStep"
+        f"the agent returned a {type(returned).__name__} and no steps: let it yield or return "
+        "steps, each a LiveStep"
     )
 
 
@@ -82,17 +82,17 @@ def guarded(
 ) -> Iterator[AnyStep] | AsyncIterator[AnyStep]:
     """Yield an agent's steps for as long as the guard lets it go on, then close the session.
 
-    No step is asked for once the run is over: none at all where the question was refused. A
-    generator that isn't used up is closed, so that its agent can clean up. The outcome is
+    Once the run is over, no further step is requested; for a refused question, none is. A
+    generator with steps left is closed, so that its agent can clean up. The outcome is
     `session.answer`.
 
     Args:
-        steps: in native form or as `LiveStep`s, as the agent makes them; an asynchronous
-            iterator gives an asynchronous one.
-        session: freshly opened.
+        steps: the agent's steps, each a `Step` or a `LiveStep`. An asynchronous iterable makes
+            the result an asynchronous iterator.
+        session: a session that has seen no step yet.
 
     Raises:
-        InputError: steps out of order, or what is no step.
+        InputError: the steps are out of order, or one of them is no step.
     """
     if isinstance(steps, AsyncIterable):
         return _guarded_async(steps, session)

@@ -1,4 +1,4 @@
-"""A guard over a conversation in a framework's own messages, by the conversion that imports use.
+"""Guards a conversation in a framework's own messages, read by the same code as imported logs.
 
     with guard.session(question) as session:
         watched = GuardedConversation(session, FORMS["langchain"])
@@ -7,7 +7,7 @@
                 break
         answer = watched.finish()
 
-An imported log and the same messages fed here have equal steps, and so equal verdicts.
+The same messages give the same steps and verdicts here and in an imported log.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from sentinel_sql.trajectory.record import Step
 class GuardedConversation:
     """Feeds one question's messages to a session, step by step as steps become complete.
 
-    The newest step waits until the agent acts again or the run ends: only then it is known
-    whether its query is the answer. Messages about the user's next question change nothing.
+    The newest step is judged when the agent acts again or the run ends, since only then is it
+    known whether its query is the answer. Messages of a later question change nothing.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class GuardedConversation:
         tools: Tools | None = None,
         one_question: bool = False,
     ) -> None:
-        """Watch a conversation; the arguments are those of `Conversion`."""
+        """Start with no message; the further arguments are those of `Conversion`."""
         self.session = session
         self._conversion = Conversion(
             form, tools=tools, question=session.question.text, one_question=one_question
@@ -47,26 +47,26 @@ class GuardedConversation:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The complete steps; those after a stop were not judged."""
+        """The complete steps. Steps after a stop are listed too, but were not judged."""
         return tuple(self._conversion.runs[0].steps) if self._conversion.runs else ()
 
     @property
     def ending(self) -> Ending | None:
-        """How the run ended by itself, or None while it is open."""
+        """How the run ended on its own, or None while it is open."""
         return self._conversion.runs[0].ending if self._conversion.runs else None
 
     @property
     def refusal(self) -> str | None:
-        """Why the run can't be read whole, so that its answer must not be delivered, or None."""
+        """Why a part of the run can't be read, so that no answer is delivered; None if all was."""
         return self._conversion.runs[0].refusal if self._conversion.runs else None
 
     @property
     def unread(self) -> Mapping[str, int]:
-        """Kind of item that no step is made of → how often."""
+        """Kind of item that isn't part of any step → number of such items."""
         return dict(self._conversion.unread)
 
     def feed(self, *items: Any) -> Verdict:
-        """Take in messages or items as they come, and return the newest verdict."""
+        """Read further messages or items, and return the newest verdict."""
         for item in items:
             self._conversion.feed(item)
         return self._observe()
@@ -74,8 +74,8 @@ class GuardedConversation:
     def finish(self) -> Answer:
         """End the run: judge its last step, and close the session.
 
-        `Answer.value` is the result of the answer's query as the messages hold it. Where the run
-        can't be read whole (`refusal`), its last step isn't judged, and nothing is delivered.
+        `Answer.value` is the result of the answer's query, as the messages show it. If a part of
+        the run can't be read (`refusal`), its last step isn't judged and nothing is delivered.
         """
         self._conversion.finish()
         if self.refusal is not None:
@@ -84,7 +84,7 @@ class GuardedConversation:
         ending, final = self.ending, self.steps[-1:]
         if ending is None or ending.value is None or not final or final[0].sql is None:
             return self.session.close()
-        # The final step is judged already; the result is handed back if it is delivered.
+        # The final step is judged already; `close` returns the result if it is delivered.
         return self.session.close(final_sql=final[0].sql, result=ending.value)
 
     def _observe(self) -> Verdict:

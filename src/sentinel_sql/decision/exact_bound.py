@@ -1,34 +1,34 @@
-"""Exact one-sided bounds on a share, by Clopper and Pearson: they hold however few the cases."""
+"""Exact one-sided bounds on a share (Clopper and Pearson). They hold for any number of cases."""
 
 from __future__ import annotations
 
 import math
 
 CONFIDENCE = 0.9
-"""With which a bound holds (ours): one in ten such claims may be wrong."""
+"""Confidence of each bound (our choice): one in ten such claims may be wrong."""
 
 
 def upper_bound(hits: int, cases: int) -> float:
-    """Return the share that, with 90 % confidence, isn't exceeded, in [0, 1].
+    """Return the upper bound on the share, with 90 % confidence, in [0, 1].
 
     Args:
         hits: in 0 … cases.
-        cases: at least 0; with none the bound is 1.
+        cases: at least 0; without a case the bound is 1.
     """
     if hits == cases:
         return 1.0
-    from scipy.special import betaincinv  # a guard starts without it
+    from scipy.special import betaincinv  # imported here, so that a guard starts without scipy
 
     return float(betaincinv(hits + 1, cases - hits, CONFIDENCE))
 
 
 def lower_bound(hits: int, cases: int) -> float:
-    """Return the share that, with 90 % confidence, is reached, in [0, 1)."""
+    """Return the lower bound on the share, with 90 % confidence, in [0, 1)."""
     return 1.0 - upper_bound(cases - hits, cases)
 
 
 def cases_needed(share: float) -> int:
-    """Return with how many cases, none of them a hit, the upper bound is at most `share`.
+    """Return how many cases without a hit bring the upper bound down to `share`.
 
     Args:
         share: in (0, 1).

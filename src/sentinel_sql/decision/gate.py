@@ -1,4 +1,4 @@
-"""The gate's threshold θ: where it stops, and whether the calibration pool carries a gate at all.
+"""Chooses the gate's threshold θ, or no gate where the calibration pool is too small for one.
 
 Guarantee of the rule `bounded`: with 90 % confidence, at most the tolerated share of answerable
 templates have any question that the gate stops. Where the pool is too small to show that, there is
@@ -24,17 +24,17 @@ TOLERANCE_PER_MILLE = 5
 
 
 def gate_rule(gate: bool | Literal["paper"], tolerance: float = TOLERANCE) -> GateRule:
-    """Return the rule that a caller's choice stands for.
+    """Return the gate rule for an argument `gate=`.
 
     Args:
         gate: True for `bounded`, False for `none`, or "paper".
-        tolerance: of a bounded gate, in (0, 1).
+        tolerance: the share that a bounded gate may stop, in (0, 1).
 
     Raises:
-        InputError: no such choice, or a tolerance that is no share.
+        InputError: an unknown choice, or a tolerance outside (0, 1).
     """
     if not 0.0 < tolerance < 1.0:
-        raise InputError(f"gate_tolerance={tolerance!r} is no share: give one between 0 and 1")
+        raise InputError(f"gate_tolerance={tolerance!r} is no share: give a number between 0 and 1")
     if gate is True or gate is False:
         return "bounded" if gate else "none"
     if gate != "paper":
@@ -50,7 +50,7 @@ def choose_gate(
     Args:
         scores: the calibration pool's columns.
         rule: see `GateRule`.
-        tolerance: of the rule `bounded`, in (0, 1).
+        tolerance: the share that the rule `bounded` may stop, in (0, 1).
     """
     if rule == "none" or not scores.answerable.any():
         return Gate(
@@ -68,21 +68,22 @@ def choose_gate(
 def _bounded(lowest: Floats, templates: np.ndarray, tolerance: float) -> Gate:
     """Choose the largest θ at which the bound on the share of stopped templates still holds.
 
-    θ is searched on the very pool that the bound is computed on. The bound holds nevertheless, by
-    fixed-sequence testing: the hypotheses "a gate at θ stops more than the tolerated share" are
-    tested for rising θ, an order that no data choose, each at level 10 %, up to the first that
-    can't be rejected. The chance to reject any true one is then at most 10 %: a true one is
-    reached first, for a higher θ only ever stops more. As the count of stopped templates also
-    rises with θ, the last θ of this sequence is the largest that satisfies the bound.
+    θ is chosen on the same pool that the bound is computed on. The bound still holds, by
+    fixed-sequence testing. The hypotheses are "a gate at θ stops more than the tolerated share".
+    They are tested for rising θ, in an order that doesn't depend on the data, each at level 10 %,
+    until one can't be rejected. A higher θ never stops less, so all hypotheses after the first
+    true one are true as well. The test rejects any of them only if it rejects the first, and the
+    chance of that is at most 10 %. The count of stopped templates also rises with θ, so the last
+    θ of the sequence is the largest one that satisfies the bound.
 
     Args:
         lowest: shape (n,), the lowest p_answerable of each answerable run.
         templates: shape (n,).
         tolerance: in (0, 1).
     """
-    names, of = np.unique(templates, return_inverse=True)
+    names, template_of = np.unique(templates, return_inverse=True)
     minima = np.full(len(names), np.inf)
-    np.minimum.at(minima, of, lowest)
+    np.minimum.at(minima, template_of, lowest)
     minima.sort()
     count = len(names)
     allowed = -1
@@ -106,8 +107,8 @@ def _bounded(lowest: Floats, templates: np.ndarray, tolerance: float) -> Gate:
 def _paper(lowest: Floats) -> Gate:
     """Choose the largest θ that stops at most 0.5 % of answerable questions (paper 3.4).
 
-    With n answerable questions and k = ⌊0.005 n⌋ it is the (k+1)-th smallest of the runs'
-    minima of p_answerable over t = 0 … T. Below is strictly below, so ties stop fewer than k.
+    With n answerable questions and k = ⌊0.005 n⌋, θ is the (k+1)-th smallest of the runs' minima
+    of p_answerable over t = 0 … T. A run stops strictly below θ, so ties stop fewer than k.
     """
     allowed = len(lowest) * TOLERANCE_PER_MILLE // 1000
     theta = float(np.partition(lowest, allowed)[allowed])

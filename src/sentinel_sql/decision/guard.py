@@ -6,14 +6,14 @@
 A session does the same around a loop of your own:
 
     with guard.session("how many patients got heparin in 2100?") as session:
-        if not session.stops:                              # else refused before the agent runs
+        if not session.stops:                              # a refused question runs no agent
             for step in my_loop(session.question.text):
                 if session.observe(thought=step.thought, sql=step.sql, result=step.rows).stops:
                     break
         answer = session.close(final_sql=..., result=..., text=...)
 
-A guard may be shared by threads; so may a session. Where the monitor can't judge, the guard
-fails closed: it stops, and no answer is delivered, unless it was told otherwise.
+Threads may share a guard, and a session too. If the monitor can't judge, the guard stops the run
+and delivers no answer, unless `on_unavailable="deliver"`.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
 
 @dataclass(frozen=True, kw_only=True)
 class Guard:
-    """A monitor with the rules by which it stops runs; it never changes, any thread may use it.
+    """A frozen monitor and the rules by which it stops runs. Threads may share it.
 
     Attributes:
         monitor: frozen.
         policy: thresholds and delivery bar at the chosen stakes.
-        gate, early_stop, exact_bar: by which rules a session at other stakes gets its policy.
-        on_unavailable: what to do with answers that can't be judged: `withhold` them and stop
-            at once, or `deliver` them unjudged.
+        gate, early_stop, exact_bar: the rules, also of sessions at other stakes.
+        on_unavailable: what happens if the monitor can't judge: `withhold` stops the run at once,
+            `deliver` delivers its answer unjudged.
         misfit: why the monitor can't judge these runs at all, or None.
-        check_text: withhold an answer whose sentence states what its result doesn't hold.
+        check_text: withhold an answer if its sentence states what the result doesn't hold.
     """
 
     monitor: Monitor
@@ -83,8 +83,8 @@ class Guard:
         """Read a bundle; the arguments are those of `over`.
 
         Raises:
-            BundleError: nothing there, damaged, or of another version.
-            InputError: stakes that make no sense, or an argument of a wrong type.
+            BundleError: the folder is missing, damaged, or written by another version.
+            InputError: the stakes make no sense, or an argument is of a wrong type.
         """
         return cls.over(
             load(bundle),
@@ -114,21 +114,22 @@ class Guard:
         clock: str | None = None,
         check_text: bool = True,
     ) -> Self:
-        """Put a monitor to work.
+        """Make a guard of a monitor.
 
         Args:
             monitor: frozen.
-            stakes: λ ≥ 0, what a wrong answer costs; any, also one that wasn't frozen at fitting.
-                Above what the monitor serves nothing is delivered, and `stakes_message` says why.
-            gate: False leaves the monitor's gate out, if it has one.
-            early_stop: also stop runs mid-run that will hardly end well.
+            stakes: λ ≥ 0, what a wrong answer costs. Any λ works, not only those of the fit. Above
+                the stakes that the monitor serves, nothing is delivered; see `stakes_message`.
+            gate: False switches the monitor's gate off.
+            early_stop: also stop runs mid-run that are unlikely to end in a correct answer.
             exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
             on_unavailable: see the class.
-            agent: who is guarded, as a record or its fingerprint; checked if given.
-            schema: of the database in use, such as `SqliteDatabase.open(path).schema`; checked if
-                given.
-            clock: of the database in use, if it has one of its own; checked if given. Left out
-                where the database goes by the machine's time, which has gone on since the fit.
+            agent: the guarded agent, as a record or a fingerprint. If given, it is checked
+                against the agent of the fit.
+            schema: schema of the database in use, such as `SqliteDatabase.open(path).schema`.
+                If given, it is checked against the schema of the fit.
+            clock: the database's own current time. If given, it is checked against the time of
+                the fit; leave it out if the database uses the machine's time.
             check_text: see the class.
 
         Raises:
@@ -153,7 +154,7 @@ class Guard:
 
     @property
     def stakes_message(self) -> str | None:
-        """Say why this guard delivers nothing at its stakes; None where the monitor serves them."""
+        """Why this guard delivers nothing at its stakes; None if the monitor serves them."""
         served = self.monitor.thresholds.served
         if self.policy.served or served is None:
             return None
@@ -170,12 +171,12 @@ class Guard:
         stakes: float | None = None,
         clock: str | None = None,
     ) -> GuardSession:
-        """Watch one run, as `with` or `async with`; on leaving, an open session withholds.
+        """Open a session for one run. Leave it by `with` or `async with`; left open, it withholds.
 
         Args:
-            question: in words, or a record.
-            stakes: λ ≥ 0 of this run; None takes the guard's.
-            clock: the database's current time, where the question is in words; as in `over`.
+            question: its text, or its record.
+            stakes: λ ≥ 0 of this run; None for the guard's stakes.
+            clock: the database's current time, for a question given as text; see `over`.
 
         Raises:
             InputError: stakes that make no sense, or an argument of a wrong type.
@@ -230,22 +231,22 @@ class Guard:
         stakes: float | None = None,
         clock: str | None = None,
     ) -> Answer | Awaitable[Answer]:
-        """Ask an agent under guard.
+        """Run an agent on one question under guard.
 
-        The agent isn't called where the question is refused, and no step is asked for once the
-        run is over; a generator that isn't used up is closed.
+        A refused question never calls the agent. Once the run is over, no further step is
+        requested, and a generator with steps left is closed.
 
         Args:
-            agent: from the question's text to its steps, each a `LiveStep` (or a `Step`). The
-                last one is `final` or `abstained`. An asynchronous agent (`async def`, with or
-                without `yield`) makes the call one to await.
+            agent: a function that takes the question's text and yields or returns its steps,
+                each a `LiveStep` (or a `Step`). The last step is `final` or `abstained`. With an
+                asynchronous agent (`async def`, with or without `yield`), await this call.
             question: as for `session`.
             stakes: as for `session`.
             clock: as for `session`.
 
         Raises:
-            InputError: as `session`; or the agent gives no steps. What the agent itself raises
-                comes through, after the run was closed.
+            InputError: as in `session`, or the agent gives no steps. An exception of the agent
+                itself passes through after the session is closed.
         """
         return run_agent(agent, self.session(question, stakes=stakes, clock=clock))
 
@@ -269,27 +270,28 @@ def _misfit(
     schema: Schema | None = None,
     clock: str | None = None,
 ) -> Misfit | None:
-    # An agent's prompt may state schema and clock: what it differs by is named, not that it does.
-    theirs = monitor.estimators
-    if None not in (schema, theirs.schema) and schema.sha256 != theirs.schema.sha256:  # type: ignore[union-attr]
+    # Schema and clock may be part of the agent's prompt, so they are checked before the agent: the
+    # message then names what differs instead of only saying that the prompt does.
+    fitted = monitor.estimators
+    if None not in (schema, fitted.schema) and schema.sha256 != fitted.schema.sha256:  # type: ignore[union-attr]
         return Misfit(
             reason="other-schema",
             words="the monitor was fitted on runs over a database of another schema: guard runs "
             "over that one, or fit a monitor on runs over this one",
         )
-    if None not in (clock, theirs.clock) and clock != theirs.clock:
+    if None not in (clock, fitted.clock) and clock != fitted.clock:
         return Misfit(
             reason="other-clock",
-            words=f"the monitor was fitted on runs at the database's time {theirs.clock}, and this "
-            f"one is at {clock}: open the database at that time, or, if it goes by the machine's "
-            "time, leave the clock out of what the guard is told",
+            words=f"the monitor was fitted on runs at the database's time {fitted.clock}, and this "
+            f"one is at {clock}: open the database at that time, or, if it uses the machine's "
+            "time, don't give the guard a clock",
         )
     fingerprint = agent.fingerprint if isinstance(agent, AgentInfo) else agent
     if fingerprint is not None and fingerprint != monitor.agent:
         return Misfit(
             reason="other-agent",
-            words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this one is "
-            f"[{fingerprint}]; {difference(monitor.agent, fingerprint)}: guard that agent, or fit "
-            "a monitor on this one's runs",
+            words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this agent "
+            f"is [{fingerprint}]; {difference(monitor.agent, fingerprint)}: guard that agent, or "
+            "fit a monitor on this one's runs",
         )
     return None

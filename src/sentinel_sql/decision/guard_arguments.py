@@ -1,4 +1,4 @@
-"""Checks what a guard is told by hand, so that a mistake shows where it was made."""
+"""Checks the arguments of a guard, so that a mistake is reported at the call that made it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
 
 
 def require_agent(agent: Any, expected: str) -> None:
-    """Refuse what can't be an agent; None is none, and passes.
+    """Refuse an argument that can't be an agent; None passes.
 
     Args:
-        agent: a record, or a fingerprint.
+        agent: its record, or its fingerprint.
         expected: fingerprint of the agent that the monitor was fitted on.
 
     Raises:
-        InputError: it is of another type, or a text that is no fingerprint: with that, every
-            question would be refused as another agent's.
+        InputError: the argument is of another type, or a text that is no fingerprint. Such a
+            text would make the guard refuse every question.
     """
     if not isinstance(agent, AgentInfo | str | None):
-        raise _wrong("agent", agent, "its fingerprint as text, or `Trajectory.agent` itself")
+        raise _type_error("agent", agent, "its fingerprint as text, or `Trajectory.agent` itself")
     if isinstance(agent, str) and agent != expected and agent_of(agent) is None:
         raise InputError(
             f"agent={agent!r} is no agent's fingerprint, which is one line of name, model, prompt, "
@@ -34,13 +34,13 @@ def require_agent(agent: Any, expected: str) -> None:
 
 
 def require_schema(schema: Any) -> None:
-    """Refuse what can't be the schema of a database in use; None is none, and passes.
+    """Refuse an argument that can't be the schema of a database; None passes.
 
     Raises:
-        InputError: it is of another type, or holds no table.
+        InputError: the argument is of another type, or a schema without tables.
     """
     if not isinstance(schema, Schema | None):
-        raise _wrong("schema", schema, "a Schema, such as `SqliteDatabase.open(path).schema`")
+        raise _type_error("schema", schema, "a Schema, such as `SqliteDatabase.open(path).schema`")
     if schema is not None and not schema.tables:
         raise InputError(
             "schema= holds no table, so no run over it can be judged: open the database that the "
@@ -49,16 +49,16 @@ def require_schema(schema: Any) -> None:
 
 
 def known_clock(clock: Any) -> str | None:
-    """Return a database's time as monitors write it, such as "2100-12-31 23:59:00".
+    """Return a database's time in the form that monitors use, such as "2100-12-31 23:59:00".
 
     Raises:
-        InputError: it is no text, or a text that is no time: with that, every question would be
-            refused as one of another time.
+        InputError: the argument is no text, or a text that is no time. Such a text would make
+            the guard refuse every question.
     """
     if clock is None:
         return None
     if not isinstance(clock, str):
-        raise _wrong("clock", clock, 'the time as text, such as "2100-12-31 23:59:00"')
+        raise _type_error("clock", clock, 'the time as text, such as "2100-12-31 23:59:00"')
     try:
         return datetime.fromisoformat(clock.strip()).strftime("%Y-%m-%d %H:%M:%S")
     except ValueError as error:
@@ -69,10 +69,10 @@ def known_clock(clock: Any) -> str | None:
 
 
 def require_on_unavailable(choice: Any) -> None:
-    """Refuse anything but the two choices: a misspelt one must not let answers pass unjudged.
+    """Refuse anything but the two choices, so that a misspelt one never delivers unjudged answers.
 
     Raises:
-        InputError: it is none of them.
+        InputError: the argument is neither of them.
     """
     choices = get_args(OnUnavailable)
     if choice not in choices:
@@ -80,14 +80,16 @@ def require_on_unavailable(choice: Any) -> None:
 
 
 def require_question(question: Any) -> None:
-    """Refuse what is neither a question's text nor its record.
+    """Refuse an argument that is neither a question's text nor its record.
 
     Raises:
-        InputError: it is of another type.
+        InputError: the argument is of another type.
     """
     if not isinstance(question, str | AskedQuestion):
-        raise _wrong("question", question, "its text, or an AskedQuestion (`Trajectory.question`)")
+        raise _type_error(
+            "question", question, "its text, or an AskedQuestion (`Trajectory.question`)"
+        )
 
 
-def _wrong(name: str, given: Any, wanted: str) -> InputError:
+def _type_error(name: str, given: Any, wanted: str) -> InputError:
     return InputError(f"{name}= can't be of type {type(given).__name__}: give {wanted}")

@@ -1,4 +1,4 @@
-"""How one run stands: every step is judged as it comes, and why it can't be where it can't."""
+"""Judges one run step by step, and records why it couldn't where the monitor fails."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sentinel_sql.trajectory.record import AskedQuestion, Step, commitment
 
 
 class Judgement:
-    """The state of one run under judgement; one thread at a time.
+    """The state of one run that is being judged. Not thread-safe; `GuardSession` holds the lock.
 
     Attributes:
-        verdict: the newest one.
-        steps: how many were judged.
+        verdict: the newest verdict.
+        steps: number of steps judged.
         final: the newest step that states the agent's answer, or None.
-        seconds: what judging took in all.
+        seconds: total time that judging took.
         fault: see `GuardSession.fault`.
     """
 
@@ -50,10 +50,10 @@ class Judgement:
         self.steps = 0
         self.seconds = 0.0
         self.final: Step | None = None
-        self.verdict = self._judged(None, over=False)
+        self.verdict = self._judge(None, over=False)
 
     def advance(self, step: Step, *, over: bool) -> None:
-        """Judge the run after one more step; `over`: the agent will do no more.
+        """Judge the run after one more step. `over`: the agent takes no further step.
 
         Raises:
             InputError: the step isn't the next one.
@@ -70,25 +70,25 @@ class Judgement:
         self._probed |= step.observation.probes is not None
         if step.action == "final_sql":
             self.final = step
-        self.verdict = self._judged(step, over=over)
+        self.verdict = self._judge(step, over=over)
 
     def end(self) -> None:
-        """Judge the run that ended here, without a step that commits it."""
-        self.verdict = self._judged(None, over=True)
+        """Judge a run that ended without an answer or an abstention."""
+        self.verdict = self._judge(None, over=True)
 
-    def _judged(self, step: Step | None, *, over: bool) -> Verdict:
-        """Judge the prefix that `step` completes; `over`: the agent will do no more."""
+    def _judge(self, step: Step | None, *, over: bool) -> Verdict:
+        """Judge the prefix that ends with `step`. `over`: the agent takes no further step."""
         started = time.perf_counter()
-        its = self._monitor.estimators
-        at_cap = its.max_steps is not None and self.steps >= its.max_steps
+        estimators = self._monitor.estimators
+        at_cap = estimators.max_steps is not None and self.steps >= estimators.max_steps
         ending: Ending | None = "cap" if over or at_cap else None
         if step is not None:
-            ending = commitment(step, commit_on_error=its.commit_on_error) or ending
-        seen, kind, reason = self._decided(step, ending)
+            ending = commitment(step, commit_on_error=estimators.commit_on_error) or ending
+        seen, kind, reason = self._decide(step, ending)
         if reason == "step-cap" and over:
             if step is not None:
                 reason = "not-executed"
-            elif its.max_steps is not None and not at_cap:
+            elif estimators.max_steps is not None and not at_cap:
                 reason = "no-answer"
         bar = None
         if seen is not None and seen.delivery is not None:
@@ -109,7 +109,7 @@ class Judgement:
             monitor_seconds=elapsed,
         )
 
-    def _decided(
+    def _decide(
         self, step: Step | None, ending: Ending | None
     ) -> tuple[Assessment | None, Kind, GuardReason]:
         if self._unavailable is None and not any(map(str.isalnum, self._question.text)):
@@ -120,28 +120,28 @@ class Judgement:
             self._unavailable = "missing-probes"
         if self._unavailable is None:
             try:
-                seen = self._assessed(step)
+                seen = self._assess(step)
                 decision = self._policy.decide(seen, ending)
             except Exception as error:
-                # Whatever a head does wrong, an answer that nobody judged must not look judged.
+                # If a head fails, mark the answer as unjudged.
                 self.fault = error
                 self._unavailable = "monitor-error"
             else:
                 return seen, decision.kind, decision.reason
-        return None, *self._undecided(ending, self._unavailable)
+        return None, *self._decide_unjudged(ending, self._unavailable)
 
-    def _assessed(self, step: Step | None) -> Assessment:
+    def _assess(self, step: Step | None) -> Assessment:
         if self._run is None:
             self._run = self._monitor.open(self._question)
         if step is not None:
             self._run.observe(step)
         seen = self._run.assess()
-        told = (seen.p_answerable, seen.p_correct, seen.delivery, seen.p_unanswerable)
-        if not all(value is None or math.isfinite(value) for value in told):
+        confidences = (seen.p_answerable, seen.p_correct, seen.delivery, seen.p_unanswerable)
+        if not all(value is None or math.isfinite(value) for value in confidences):
             raise ValueError("the monitor gave a confidence that is no number")
         return seen
 
-    def _undecided(self, ending: Ending | None, why: Unavailable) -> tuple[Kind, GuardReason]:
+    def _decide_unjudged(self, ending: Ending | None, why: Unavailable) -> tuple[Kind, GuardReason]:
         """Decide without a monitor."""
         if self._on_unavailable == "withhold" or not self._policy.served:
             return ("withhold" if ending else "exit" if self.steps else "refuse"), why
@@ -152,11 +152,11 @@ class Judgement:
         return "withhold", "agent-abstained" if ending == "abstention" else "step-cap"
 
     def _lacks_telemetry(self) -> bool:
-        """Tell whether the delivery estimator splits on telemetry that no step had."""
+        """Return whether the delivery estimator needs telemetry that no step had."""
         needed = self._monitor.estimators.delivery.telemetry
         return any(name.split("_")[0] not in self._telemetry for name in needed)
 
     def _lacks_probes(self, step: Step | None) -> bool:
-        """Tell whether the monitor learned from probes, and no query of this run was probed."""
+        """Return whether the monitor was fitted on probes, but no query of this run was probed."""
         ran = step is not None and step.observation.kind in ("rows", "empty")
         return ran and not self._probed and bool(self._monitor.facts.get("probed"))

@@ -1,4 +1,4 @@
-"""A result as an agent's loop holds it, and the `Observation` that a monitor reads of it."""
+"""Reads a query result as an agent's loop holds it, and makes the monitor's `Observation` of it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from sentinel_sql.result_line import cell_text, error_line, result_line, whole_c
 from sentinel_sql.trajectory.formats.results import one_line, read_result
 from sentinel_sql.trajectory.record import Observation
 
-_ERROR_KEPT = 400
-"""Characters of an error that are kept, ours."""
+_LONGEST_ERROR = 400
+"""Longest error that is kept, in characters (our choice)."""
 
-_SHOWN = re.compile(r"(\d{1,12})(\+?) rows x (\d{1,6}) cols; sample ")
+_RESULT_LINE = re.compile(r"(\d{1,12})(\+?) rows x (\d{1,6}) cols; sample ")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LiveResult:
-    """What is known of one result.
+    """One query result.
 
     Attributes:
-        observation: what a monitor sees of it.
-        rows: its cells, for whoever compares them; None where nobody has them.
-        names: of its columns, None where nobody knows them.
-        value: what is handed on if the answer is delivered.
-        notes: what wasn't read, in words.
+        observation: what the monitor sees.
+        rows: its cells, which the agent's sentence is compared with; None if unknown.
+        names: names of its columns; None if unknown.
+        value: `Answer.value` if the answer is delivered.
+        notes: sentences about parts that weren't read.
     """
 
     observation: Observation
@@ -46,36 +46,36 @@ class LiveResult:
         columns: Iterable[str] | None = None,
         truncated: bool = False,
     ) -> LiveResult:
-        """Read a result in whichever form a program has it.
+        """Read a result in any of the forms below.
 
         Args:
             result: rows (a list of tuples, of mappings or of single cells; a tuple of cells is
                 one row), a data frame, an Arrow table, an array, columns by name, a cursor or
-                another iterator (which is read up, at most 100,000 rows), one cell of any type,
-                an exception, an `Observation`, anything with `kind`, `rows` and `columns` as this
-                project's databases return, or None where nothing was executed. A text is one
-                cell: it is never searched for an error or for rows.
-            result_text: the result as a tool printed it, instead of `result`: searched for rows,
-                for nothing and for an error.
-            columns: names of the columns, where the rows don't tell how many there are.
-            truncated: more rows were there.
+                another iterator (at most 100,000 rows are read, and it is used up), one cell of any
+                type, an exception, an `Observation`, an object with `kind`, `rows` and `columns`
+                as this project's databases return, or None if nothing was executed. A text is one
+                cell; it is never searched for an error or for rows.
+            result_text: the result as a tool printed it, instead of `result`. It is searched
+                for rows, an empty result or an error.
+            columns: names of the columns, if they can't be seen from the rows.
+            truncated: True if the full result has more rows.
 
         Raises:
-            InputError: an object that holds no result, both forms at once, or an argument of
-                another type.
+            InputError: the object holds no result, both `result` and `result_text` are given,
+                or an argument is of another type.
         """
-        names = _names(columns)
+        names = _column_names(columns)
         if not isinstance(truncated, int) and type(truncated).__name__ != "bool":
-            raise _wrong("truncated", truncated, "True or False")
+            raise _type_error("truncated", truncated, "True or False")
         if result_text is not None:
             if result is not None:
                 raise InputError("give the result once: as result= or, printed, as result_text=")
             if not isinstance(result_text, str):
-                raise _wrong("result_text", result_text, "the text that a tool printed")
+                raise _type_error("result_text", result_text, "the text that the tool printed")
             text = whole_characters(result_text)
-            return cls(observation=_of_text(text), value=result_text)
+            return cls(observation=_read_text(text), value=result_text)
         try:
-            return _of(result, names, bool(truncated))
+            return _read(result, names, bool(truncated))
         except InputError:
             raise
         except Exception as error:
@@ -85,37 +85,37 @@ class LiveResult:
             ) from error
 
 
-def _of(result: Any, names: Sequence[str] | None, truncated: bool) -> LiveResult:
+def _read(result: Any, names: Sequence[str] | None, truncated: bool) -> LiveResult:
     if result is None:
         return LiveResult(observation=Observation(kind="none"))
     if isinstance(result, Observation):
         return LiveResult(observation=result, value=result)
     if isinstance(result, BaseException):
-        return _failed(result)
+        return _read_error(result)
     kind = getattr(result, "kind", None)
     if isinstance(kind, str) and hasattr(result, "columns"):
         if kind in ("error", "refused"):
-            words = _words(result.error)
+            words = _error_words(result.error)
             seen = Observation(kind=kind, error=words, text=error_line(words))
             return LiveResult(observation=seen, value=result)
         if kind in ("rows", "empty"):
             cells = [tuple(row) for row in result.rows]
             shown = Rows(cells=cells, names=list(result.columns), value=result)
-            return _table(shown, None, truncated=bool(result.truncated))
+            return _read_table(shown, None, truncated=bool(result.truncated))
     try:
         rows = rows_of(result)
     except InputError:
         raise
     except Exception as error:
         if hasattr(result, "fetchmany") or hasattr(result, "__next__"):
-            return _failed(error)  # the database's failure, met while its rows were fetched
+            return _read_error(error)  # the database failed while its rows were fetched
         raise
     if rows is None:
         return LiveResult(observation=Observation(kind="none"))
-    return _table(rows, names, truncated=truncated)
+    return _read_table(rows, names, truncated=truncated)
 
 
-def _table(rows: Rows, names: Sequence[str] | None, *, truncated: bool) -> LiveResult:
+def _read_table(rows: Rows, names: Sequence[str] | None, *, truncated: bool) -> LiveResult:
     if names is None and rows.names is not None:
         names = [cell_text(name) for name in rows.names]
     width = len(names) if names is not None else max(map(len, rows.cells), default=0)
@@ -133,18 +133,18 @@ def _table(rows: Rows, names: Sequence[str] | None, *, truncated: bool) -> LiveR
     )
 
 
-def _failed(error: BaseException) -> LiveResult:
-    words = _words(error) or type(error).__name__
+def _read_error(error: BaseException) -> LiveResult:
+    words = _error_words(error) or type(error).__name__
     seen = Observation(kind="error", error=words, text=error_line(words))
     return LiveResult(observation=seen, value=error)
 
 
-def _words(error: Any) -> str:
-    return one_line(cell_text(error), _ERROR_KEPT)
+def _error_words(error: Any) -> str:
+    return one_line(cell_text(error), _LONGEST_ERROR)
 
 
-def _of_text(text: str) -> Observation:
-    shown = _SHOWN.match(text)
+def _read_text(text: str) -> Observation:
+    shown = _RESULT_LINE.match(text)
     if shown is None:
         return read_result(text)
     return Observation(
@@ -156,11 +156,11 @@ def _of_text(text: str) -> Observation:
     )
 
 
-def _names(columns: Any) -> Sequence[str] | None:
+def _column_names(columns: Any) -> Sequence[str] | None:
     if columns is None:
         return None
     if isinstance(columns, str | bytes) or not hasattr(columns, "__iter__"):
-        raise _wrong("columns", columns, "the names of the columns as a list")
+        raise _type_error("columns", columns, "the names of the columns as a list")
     try:
         return [cell_text(name) for name in columns]
     except Exception as error:
@@ -169,5 +169,5 @@ def _names(columns: Any) -> Sequence[str] | None:
         )
 
 
-def _wrong(name: str, given: Any, wanted: str) -> InputError:
+def _type_error(name: str, given: Any, wanted: str) -> InputError:
     return InputError(f"{name}= can't be of type {type(given).__name__}: give {wanted}")

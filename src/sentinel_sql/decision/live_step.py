@@ -1,4 +1,4 @@
-"""One step as a live agent makes it, with the rows themselves, and the `Step` made of it."""
+"""One step of a live agent with its rows, and its conversion to a recorded `Step`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from sentinel_sql.trajectory.record import (
 )
 
 _FLOOR = -100.0
-"""Stands for a log-probability of minus infinity, as in recorded runs."""
+"""Replaces a log-probability of minus infinity, as in recorded runs."""
 _MOST_TOKENS = 1_000_000
-"""Tokens of one step whose telemetry is read, ours: an iterator may never end."""
-_NOT_TAKEN = (
-    "the telemetry of step {} is impossible (a log-probability above 0, a negative entropy, what "
-    "is no number, or unequally many of both): it was left out"
+"""Most tokens of a step that are read (our choice), since an iterator may be endless."""
+_IMPOSSIBLE_TELEMETRY = (
+    "the telemetry of step {} is impossible (a log-probability above 0, a negative entropy, no "
+    "number, or unequal counts of both): it was left out"
 )
 
 
@@ -40,18 +40,18 @@ class LiveStep:
     Attributes:
         thought: the agent's own words.
         sql: the query that it ran, or None.
-        result: of the query, in any form that `LiveResult.read` knows: rows, a data frame, a
-            cursor, one cell, the exception. A text is one cell.
+        result: result of the query, in any form that `LiveResult.read` reads: rows, a data
+            frame, a cursor, one cell, or an exception. A text is one cell.
         result_text: the result as a tool printed it, instead of `result`.
-        columns: names of the result's columns, where the rows don't tell how many there are.
-        truncated: more rows were there.
-        logprobs: of the generated tokens, ≤ 0.
-        entropies: over the top 5 alternatives of each token, in nats, ≥ 0.
-        usage: tokens of the model call.
+        columns: names of the result's columns, if they can't be seen from the rows.
+        truncated: True if the full result has more rows.
+        logprobs: log-probabilities of the generated tokens, ≤ 0.
+        entropies: entropy over the top 5 alternatives of each token, in nats, ≥ 0.
+        usage: token counts of the model call.
         seconds: wall time of model and database.
-        final: `sql` is the agent's answer, and the run ends here.
-        abstained: the agent says that the question can't be answered; the run ends here.
-        text: the sentence that the user would be told, at a final step.
+        final: True if `sql` is the agent's answer; the run ends here.
+        abstained: True if the agent says that the question can't be answered; the run ends here.
+        text: the agent's sentence for the user, at a final step.
     """
 
     thought: str | None = None
@@ -70,12 +70,12 @@ class LiveStep:
 
     @property
     def says_nothing(self) -> bool:
-        """True for an end of the run that neither answers nor abstains."""
-        given = (self.sql, self.result, self.result_text)
-        return not self.abstained and all(each is None for each in given)
+        """True for a last step that neither answers nor abstains."""
+        answer = (self.sql, self.result, self.result_text)
+        return not self.abstained and all(part is None for part in answer)
 
     def read(self) -> LiveResult:
-        """Read the result; a cursor is used up by that.
+        """Read the result. This uses up a cursor.
 
         Raises:
             InputError: see `LiveResult.read`.
@@ -88,16 +88,16 @@ class LiveStep:
         )
 
     def to_step(self, index: int, observation: Observation) -> tuple[Step, tuple[str, ...]]:
-        """Return the record of this step, and in words what of it wasn't taken.
+        """Return the record of this step, and sentences about parts that were left out.
 
-        A blank query ran nothing, so rows beside it are left out.
+        A blank query ran nothing, so its rows are left out.
 
         Args:
-            index: of the step, from 1.
-            observation: of its result.
+            index: number of the step, from 1.
+            observation: observation of its result.
 
         Raises:
-            InputError: a field of a wrong type.
+            InputError: a field is of a wrong type.
         """
         sql = _text("sql", self.sql)
         action: Action = "sql"
@@ -109,7 +109,7 @@ class LiveStep:
             action, sql = "invalid", None
             if observation.kind in ("rows", "empty"):
                 observation = Observation(kind="none")
-        telemetry, taken = _telemetry(self.logprobs, self.entropies)
+        telemetry, possible = _telemetry(self.logprobs, self.entropies)
         try:
             step = Step(
                 index=index,
@@ -124,13 +124,13 @@ class LiveStep:
         except ValidationError as error:
             field = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
             raise InputError(
-                f"the step's {field} can't be read: usage and seconds are their records"
+                f"the step's {field} can't be read: give usage as a Usage and seconds as a Seconds"
             ) from error
-        return step, () if taken else (_NOT_TAKEN.format(index),)
+        return step, () if possible else (_IMPOSSIBLE_TELEMETRY.format(index),)
 
 
 def whole_step(step: Step) -> Step:
-    """Return a step in native form without halves of characters."""
+    """Return a step without unpaired surrogates, which can't be stored."""
     try:
         step.model_dump_json()
     except ValueError:
@@ -155,7 +155,7 @@ def _text(name: str, text: Any) -> str | None:
 
 
 def _telemetry(logprobs: Any, entropies: Any) -> tuple[Telemetry | None, bool]:
-    """Return the telemetry, and whether it was taken; what is impossible is as if unseen."""
+    """Return the telemetry and True, or None and False if it is impossible."""
     if logprobs is None and entropies is None:
         return None, True
     numbers = [_numbers("logprobs", logprobs), _numbers("entropies", entropies)]
@@ -166,7 +166,7 @@ def _telemetry(logprobs: Any, entropies: Any) -> tuple[Telemetry | None, bool]:
 
 
 def _numbers(name: str, values: Any) -> list[float] | None:
-    """Return the numbers of a step's tokens, or None where one is none."""
+    """Return the numbers of a step's tokens, or None if one of them is no number."""
     if values is None:
         return []
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):

@@ -1,7 +1,7 @@
-"""The calibration cases that look most like a run, and how many of them were right.
+"""Finds the calibration cases most like a run, and counts how many of them were right.
 
-An answer to "why this confidence?" that needs no trust in any weight: of the frozen calibration
-pool's cases with the nearest score, so many were correct.
+This explains a confidence without any weights: of the calibration cases with the nearest score,
+this many were correct.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sentinel_sql.decision.ragged_columns import run_of, times
 from sentinel_sql.monitor.prefix_scores import Bools, Floats, PrefixScores
 
 NEAREST = 20
-"""Ours: enough for a share in steps of 5 %, few enough to be near on a small pool."""
+"""Number of cases (our choice): a share in steps of 5 %, and still near in a small pool."""
 
 Asked = Literal["answerable", "ends-correct", "correct"]
 """What is counted: the question was answerable; the run ended in a correct answer; the committed
@@ -35,10 +35,10 @@ class Neighbours:
 
     Attributes:
         asked: what is counted among them.
-        cases: how many they are: `NEAREST`, more where several tie at the edge, fewer where
-            the pool holds no more, 0 where it holds none.
-        positive: of these, how many are so.
-        low, high: the range of their scores, in [0, 1]; None where there is none.
+        cases: their number: `NEAREST`, more if several tie for the last place, fewer in a
+            smaller pool, 0 in an empty one.
+        positive: number of these for which `asked` is true.
+        low, high: lowest and highest of their scores, in [0, 1]; None if there is no case.
     """
 
     asked: Asked
@@ -49,7 +49,7 @@ class Neighbours:
 
     @property
     def words(self) -> str:
-        """Say it in a sentence."""
+        """The same as a sentence."""
         what, are = _WORDS[self.asked]
         if self.cases == 0:
             return f"The calibration pool holds no {what} to compare with."
@@ -77,8 +77,8 @@ def nearest_answers(
 
     Args:
         calibration: the frozen columns.
-        delivery_score: of the answer that is asked about, in [0, 1].
-        k: how many; all that tie with the k-th count too.
+        delivery_score: raw score of the answer to explain, in [0, 1].
+        k: number of cases; all that tie with the k-th count too.
     """
     answered = calibration.answered
     return _nearest(
@@ -98,17 +98,17 @@ def nearest_runs(
     t: int,
     k: int = NEAREST,
 ) -> Neighbours:
-    """Return the runs that once looked most like a run does after `t` steps.
+    """Return the calibration runs with the nearest score to a run after `t` steps.
 
-    A run is as near as its nearest prefix. What is known of the question alone is compared with
-    the like only: t = 0 with t = 0, every later prefix with every later one.
+    The distance of a run is that of its nearest prefix. A prefix of t = 0 is compared only with
+    prefixes of t = 0, and a later prefix only with later ones.
 
     Args:
         calibration: the frozen columns.
         score: p_answerable for `answerable`, the raw correctness score for `ends-correct`.
         asked: what is counted.
         t: steps taken.
-        k: how many; all that tie with the k-th count too.
+        k: number of runs; all that tie with the k-th count too.
     """
     column, positive = (
         (calibration.p_answerable, calibration.answerable)
@@ -120,7 +120,7 @@ def nearest_runs(
     like = (times(calibration) == 0) == (t == 0)
     distance = np.where(like, np.abs(column - score), np.inf)
     closest = np.minimum.reduceat(distance, calibration.offsets[:-1])
-    # One prefix of every run that has a like one; of two as near, the earlier.
+    # One prefix of each run; the earlier of two that are equally near.
     at = np.flatnonzero((distance == closest[run_of(calibration)]) & like)
     runs, first = np.unique(run_of(calibration)[at], return_index=True)
     return _nearest(asked, column[at[first]], positive[runs], score, k)

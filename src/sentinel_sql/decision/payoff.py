@@ -1,7 +1,7 @@
-"""What a decision earns: the Reliability Score at stakes λ, and the delivery bars it implies.
+"""The payoff of a decision: the Reliability Score at stakes λ, and the delivery bars.
 
-Scores are made of counts and one exact rational, so that two systems that earn the same are
-equal to the last bit and ties are ties.
+Scores are computed from counts and one exact rational. Two systems that earn the same therefore
+have equal scores to the last bit.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ STAKES_OF_RECORD: tuple[float, ...] = (1.0, 4.0, 9.0)
 """Low, medium and high stakes (paper section 3.1)."""
 
 HIGHEST_STAKES = 1e12
-"""Ours: beyond, λ/(1+λ) soon is 1 to the last bit, and sums lose what a right answer earns."""
+"""Our limit: for a larger λ, λ/(1+λ) rounds to 1 and sums lose the payoff of a right answer."""
 
 Scaling = Literal["mean", "official"]
 """`mean`: RS(λ), the mean payoff, at most 1. `official`: 100 times that, as RS(N) is printed."""
 
 
 def rational(stakes: float) -> Fraction:
-    """Return the stakes λ as the decimal that is written: 0.1 is one tenth.
+    """Return the stakes λ as an exact fraction of their decimal form: 0.1 is one tenth.
 
     Raises:
         InputError: λ is negative, too large or not a number.
@@ -39,10 +39,10 @@ def rational(stakes: float) -> Fraction:
 
 
 def payoffs(*, delivered: Bools, correct: Bools, answerable: Bools, stakes: float) -> Floats:
-    """Return what every question earns, shape (N,), each in {1, 0, −λ} (paper section 3.1).
+    """Return the payoff of every question, shape (N,), each in {1, 0, −λ} (paper section 3.1).
 
     Args:
-        delivered: shape (N,): an answer was given; False stands for ⊥, whoever chose it.
+        delivered: shape (N,): an answer was given; False is ⊥, chosen by agent or monitor.
         correct: shape (N,): the run's answer is correct.
         answerable: shape (N,).
         stakes: λ ≥ 0.
@@ -68,7 +68,7 @@ def reliability_score(
     Args:
         right: questions that earn +1: correct answers, and ⊥ on unanswerable ones.
         wrong: wrong answers, and answers to unanswerable questions.
-        questions: all questions, those that earn nothing included.
+        questions: all questions, including those that earn nothing.
         stakes: λ ≥ 0, the penalty that official scorers write as the N of RS(N).
         scaling: `mean`, or `official` for 100 times that.
 

@@ -1,7 +1,7 @@
-"""The rules, in order: gate, early stop, delivery bar; for one state or for many runs at once.
+"""Applies the rules in order (gate, early stop, delivery bar) to one state or to many runs.
 
-`Policy.decide` judges the newest state of one live run. `Policy.replay` judges recorded runs,
-in columns, and agrees with it on every run (a test holds them together).
+`Policy.decide` judges the newest state of one live run. `Policy.replay` judges recorded runs in
+columns. A test checks that both agree on every run.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Reason = Literal[
     "step-cap",
     "stakes-too-high",
 ]
-"""Why; `no-bar` where the system has no delivery bar, `undecided` while the run goes on,
-`stakes-too-high` where the monitor's calibration counts carry no delivery at these stakes."""
+"""Why. `no-bar`: the system has no delivery bar. `undecided`: the run goes on. `stakes-too-high`:
+the monitor has too few right calibration answers to deliver at these stakes."""
 
 Ending = Literal["answer", "abstention", "cap"]
-"""How a run ends on its own; None stands for a run that is still going."""
+"""How a run ends on its own; None means that the run is still going."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 REASONS: tuple[Reason, ...] = get_args(Reason)
@@ -47,7 +47,7 @@ Codes = NDArray[np.int8]
 
 
 class Assessed(Protocol):
-    """What a monitor says of one prefix; every confidence in [0, 1], higher is better."""
+    """A monitor's confidences for one prefix, each in [0, 1]; higher is better."""
 
     @property
     def t(self) -> int:
@@ -77,7 +77,7 @@ class Assessed(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What to do now, and why. `stops` is True for everything but `continue`."""
+    """What to do now, and why."""
 
     kind: Kind
     reason: Reason
@@ -90,12 +90,12 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
-    """What a policy does with N recorded runs.
+    """The decisions of a policy on N recorded runs.
 
     Attributes:
         kinds: shape (N,), indices into `KINDS`.
         reasons: shape (N,), indices into `REASONS`.
-        t: shape (N,): the steps that were run; T − t are saved.
+        t: shape (N,): number of steps run; T − t steps are saved.
         delivered: shape (N,).
     """
 
@@ -107,14 +107,14 @@ class Verdicts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
-    """One system at one level of stakes. What is None is switched off.
+    """One system at one level of stakes. A rule that is None is switched off.
 
     Attributes:
         stakes: λ ≥ 0.
         theta: gate: stop as soon as p_answerable(t) < θ, at every t = 0 … T.
         early: early stop: stop as soon as p_correct(t) < s_λ, mid-run only, 1 ≤ t < T.
         bar: deliver iff confidence ≥ λ/(1+λ) (`chow`) or ≥ (λ+ε)/(1+λ) (`exact`).
-        served: False where the monitor can't serve these stakes: every run is stopped at once.
+        served: False if the monitor can't serve these stakes; every run then stops at once.
     """
 
     stakes: float
@@ -124,10 +124,10 @@ class Policy:
     served: bool = True
 
     def decide(self, assessed: Assessed, ending: Ending | None) -> Decision:
-        """Judge the state that a run is in now.
+        """Judge the current state of a run.
 
         Args:
-            assessed: what the monitor says of the prefix.
+            assessed: the monitor's confidences for the prefix.
             ending: how the newest step ends the run, or None while it is open.
 
         Raises:
@@ -170,7 +170,7 @@ class Policy:
         return Decision(kind="withhold", reason="below-bar")
 
     def replay(self, scores: PrefixScores) -> Verdicts:
-        """Judge recorded runs; the same as stepping each through `decide`, without a loop."""
+        """Judge recorded runs in columns; the result is that of calling `decide` step by step."""
         if not self.served:
             return _all_refused(len(scores))
         steps = scores.steps
@@ -220,7 +220,7 @@ def _all_refused(runs: int) -> Verdicts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class System:
-    """A named combination of checks; the thresholds come with the stakes."""
+    """A named combination of checks, without thresholds."""
 
     gate: bool = False
     early: bool = False
@@ -247,27 +247,27 @@ def policy(
     exact: bool = False,
     calibration: PrefixScores | None = None,
 ) -> Policy:
-    """Put a system's checks and the frozen thresholds together.
+    """Make a policy from a system's checks and the frozen thresholds.
 
     Args:
         system: a name in `SYSTEMS`.
         thresholds: frozen on the calibration pool.
-        stakes: λ ≥ 0. Above those that the monitor serves, a system with a delivery bar refuses
-            everything.
+        stakes: λ ≥ 0. Above the stakes that the monitor serves, a system with a delivery bar
+            refuses everything.
         exact: deliver at the exact bar instead of Chow's.
-        calibration: the calibration pool's columns; needed only where the system stops early
-            and no s_λ was frozen for these stakes, which is then computed from them.
+        calibration: the calibration pool's columns. If the system stops early and no s_λ was
+            frozen for these stakes, s_λ is computed from them.
 
     Raises:
         InputError: the stakes make no sense.
-        ValueError: s_λ can't be had.
+        ValueError: s_λ was not frozen, and there are no columns to compute it from.
     """
     parts = SYSTEMS[system]
     chow_bar(stakes)
     if parts.bar and not thresholds.serves(stakes):
         return Policy(stakes=stakes, served=False)
     if parts.nothing:
-        # Every p_answerable is below infinity: a gate that nothing passes.
+        # Every p_answerable is below infinity, so no run passes this gate.
         return Policy(stakes=stakes, theta=math.inf)
     early = None
     if parts.early:

@@ -1,4 +1,4 @@
-"""Ragged columns: questions about the prefixes of many runs at once, without a loop."""
+"""Array operations on the prefixes of many runs at once (ragged columns)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def terminal(scores: PrefixScores) -> Ints:
 
 
 def first_where(scores: PrefixScores, mask: Bools) -> Ints:
-    """Return the first t of every run at which `mask` holds, or T + 1 if it never does.
+    """Return the first t of every run where `mask` is True, or T + 1 if there is none.
 
     Args:
         scores: N runs over P prefixes.
@@ -54,14 +54,14 @@ def early_times(scores: PrefixScores, threshold: float | None) -> Ints:
 
 
 def mid_run(scores: PrefixScores) -> Bools:
-    """Tell which prefixes have 1 ≤ t < T, where an early stop saves something; shape (P,)."""
+    """Return which prefixes have 1 ≤ t < T, where an early stop saves steps; shape (P,)."""
     t = times(scores)
     middle: Bools = (t >= 1) & (t < np.repeat(scores.steps, np.diff(scores.offsets)))
     return middle
 
 
 def clears_bar(scores: PrefixScores, *, stakes: float, exact: bool) -> Bools:
-    """Tell which runs ended in an answer whose confidence reaches the delivery bar; shape (N,)."""
+    """Return which runs end in an answer with a confidence at or above the bar; shape (N,)."""
     bar: float | Floats = chow_bar(stakes)
     if exact:
         bar = exact_bar(stakes, scores.p_unanswerable)

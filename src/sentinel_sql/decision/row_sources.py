@@ -1,7 +1,7 @@
-"""Rows from whatever a program holds of a query's result, told by what an object can do.
+"""Reads the rows of a query result from any object, recognised by its methods.
 
-A data frame, an Arrow table, a cursor or a row of any library is read without importing that
-library. `_READERS` lists the forms in the order in which they are tried.
+A data frame, an Arrow table, a cursor or a row is read without importing its library.
+`_READERS` lists the forms in the order in which they are tried.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from sentinel_sql.errors import InputError
 
 MOST_ROWS = 100_000
-"""Rows that are read of a cursor or an iterator, ours: one that never ends must not hang a run."""
+"""Most rows read from a cursor or an iterator (our choice): an endless one must not hang a run."""
 _MOST_CELLS = 10_000
-"""Cells that are read of a row that is an iterator, ours."""
+"""Most cells read from a row that is an iterator (our choice)."""
 _ROW_KEYS = ("rows", "data", "results", "result", "records")
 _TEXTS = (str, bytes, bytearray, memoryview)
 _WITHOUT_ROWS = (
@@ -34,11 +34,11 @@ class Rows:
     """The rows of a result.
 
     Attributes:
-        cells: a tuple a row.
-        names: of the columns, or None where the source doesn't tell.
-        more: the source held more rows than were read.
-        value: what stands for the result from now on: the source itself, or the rows that were
-            read where reading used the source up.
+        cells: one tuple for each row.
+        names: names of the columns, or None if the source has none.
+        more: True if the source has more rows than were read.
+        value: the result to hand on: the source itself, or the rows read if reading used the
+            source up.
     """
 
     cells: Sequence[tuple[Any, ...]]
@@ -48,10 +48,10 @@ class Rows:
 
 
 def rows_of(source: Any) -> Rows | None:
-    """Return the rows of a result, or None where the source says that its query gave no table.
+    """Return the rows of a result, or None if the source says that its query returned no table.
 
     Raises:
-        InputError: an object that holds no result, or one that only `await` can read.
+        InputError: the object holds no result, or only `await` can read it.
     """
     for fits, read in _READERS:
         if fits(source):
@@ -63,8 +63,8 @@ def _refuse(source: Any) -> Rows:
     kind = type(source).__name__
     if _is_async(source):
         raise InputError(
-            f"a result of type {kind} can't be read without waiting for it: await its rows first, "
-            "and give these"
+            f"a result of type {kind} can't be read without waiting for it: await its rows, and "
+            "give those"
         )
     raise InputError(
         f"a result of type {kind} holds no rows: give the rows, a data frame, a cursor that was "
@@ -96,11 +96,11 @@ def _of_text(source: Any) -> Rows:
 
 
 def _of_mapping(source: Mapping[Any, Any]) -> Rows:
-    """Read a mapping: columns by name, a table with named parts, or else one row."""
-    held = list(source.values())
-    if not held:
+    """Read a mapping: columns by name, a table with named parts, or one row."""
+    values = list(source.values())
+    if not values:
         return Rows(cells=[], value=source)
-    listed = [_listed(column) for column in held]
+    listed = [_listed(column) for column in values]
     names = source.get("columns") if "columns" in source else None
     for key in _ROW_KEYS:
         rows = source.get(key) if key in source else None
@@ -113,11 +113,11 @@ def _of_mapping(source: Mapping[Any, Any]) -> Rows:
         if fits or len(source) == 1 or (names is not None and len(source) <= 3):
             return Rows(cells=cells, names=named, value=source)
     if all(map(_is_record, source.items())):  # pandas: {0: {"drug": "heparin", "n": 3}}
-        return _of_list(held, value=source)
+        return _of_list(values, value=source)
     columns = [column for column in listed if column is not None]
-    if held and len(columns) == len(held) and len({len(column) for column in columns}) == 1:
+    if values and len(columns) == len(values) and len({len(column) for column in columns}) == 1:
         return Rows(cells=list(zip(*columns, strict=True)), names=list(source), value=source)
-    return Rows(cells=[tuple(_without_nan(held))], names=list(source), value=source)
+    return Rows(cells=[tuple(_without_nan(values))], names=list(source), value=source)
 
 
 def _is_record(item: tuple[Any, Any]) -> bool:
@@ -128,7 +128,7 @@ def _is_record(item: tuple[Any, Any]) -> bool:
 
 
 def _listed(column: Any) -> list[Any] | None:
-    """Return a column of a mapping as a list, or None where it is a single cell."""
+    """Return a column of a mapping as a list, or None if it is a single cell."""
     if isinstance(column, list | tuple | range):
         return _without_nan(column)
     if isinstance(column, Mapping):  # pandas: {"drug": {0: "heparin", 1: "aspirin"}}
@@ -156,10 +156,10 @@ def _of_frame(source: Any) -> Rows:
 
 
 def _of_array(source: Any) -> Rows:
-    held = source.tolist() if hasattr(source, "tolist") else source.to_list()
-    if not isinstance(held, list):
-        return Rows(cells=[tuple(_without_nan([held]))], value=source)
-    return Rows(cells=[_cells(row) for row in held], value=source)
+    values = source.tolist() if hasattr(source, "tolist") else source.to_list()
+    if not isinstance(values, list):
+        return Rows(cells=[tuple(_without_nan([values]))], value=source)
+    return Rows(cells=[_cells(row) for row in values], value=source)
 
 
 def _of_cursor(source: Any) -> Rows | None:
@@ -188,7 +188,7 @@ def _of_row(source: Any) -> Rows:
 
 def _of_tuple(source: tuple[Any, ...]) -> Rows:
     if source and not any(map(_is_container, source)):
-        return _of_row(source)  # as `fetchone` gives it
+        return _of_row(source)  # one row, as `fetchone` returns it
     return _of_list(source)
 
 
@@ -205,16 +205,16 @@ def _of_fields(source: Any) -> Rows:
 
 
 def _of_iterable(source: Iterable[Any]) -> Rows:
-    return _read_once(list(islice(source, MOST_ROWS + 1)), None, kept=source)
+    return _read_once(list(islice(source, MOST_ROWS + 1)), None, source=source)
 
 
-def _read_once(read: list[Any], names: Sequence[Any] | None, *, kept: Any = None) -> Rows:
-    """Keep what was read, unless the source can be read again."""
-    again = kept is not None and not hasattr(kept, "__next__")
+def _read_once(read: list[Any], names: Sequence[Any] | None, *, source: Any = None) -> Rows:
+    """Make rows of what was read; `value` is the source only if it can be read again."""
+    again = source is not None and not hasattr(source, "__next__")
     more = len(read) > MOST_ROWS
     del read[MOST_ROWS:]
     return Rows(
-        cells=[_cells(row) for row in read], names=names, more=more, value=kept if again else read
+        cells=[_cells(row) for row in read], names=names, more=more, value=source if again else read
     )
 
 
@@ -225,7 +225,7 @@ def _is_container(item: Any) -> bool:
 
 
 def _is_row(item: Any) -> bool:
-    """Tell a single row of a database library: a sequence that knows the names of its cells."""
+    """Return whether an object is a database row: a sequence that names its cells."""
     named = hasattr(item, "_fields") or callable(getattr(item, "keys", None))
     return named and hasattr(item, "__iter__") and hasattr(item, "__getitem__")
 
@@ -249,8 +249,8 @@ def _as_held(row: Any) -> tuple[Any, ...]:
     if names := _field_names(row):
         return tuple(getattr(row, name) for name in names)
     if hasattr(row, "tolist"):
-        held = row.tolist()
-        return tuple(held) if isinstance(held, list | tuple) else (held,)
+        values = row.tolist()
+        return tuple(values) if isinstance(values, list | tuple) else (values,)
     if hasattr(row, "__iter__"):
         return tuple(islice(row, _MOST_CELLS))
     return (row,)
@@ -265,7 +265,7 @@ def _is_nan(cell: Any) -> bool:
     if isinstance(cell, str | int | list | tuple | dict):
         return False
     try:
-        return bool(cell != cell)  # only what is no value differs from itself
+        return bool(cell != cell)  # only NaN and NaT differ from themselves
     except Exception:  # a cell of a user's class, or pandas' NA
         return type(cell).__name__ == "NAType"
 
@@ -290,4 +290,4 @@ _READERS: Sequence[tuple[Callable[[Any], bool], Callable[[Any], Rows | None]]] =
     (lambda source: bool(_field_names(source)), _of_fields),
     (_has("__iter__"), _of_iterable),
 )
-"""How an object is recognised, and what reads it; what none recognises is a single cell."""
+"""Pairs of a test and its reader, tried in order. An object that fits none is a single cell."""

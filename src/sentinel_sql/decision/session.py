@@ -1,4 +1,4 @@
-"""One guarded run: steps go in, verdicts come out, and an answer at the end, or none."""
+"""One guarded run: each step gets a verdict, and the end of the run gets an `Answer`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from sentinel_sql.trajectory.record import AskedQuestion, Seconds, Step, Usage
 
 
 class GuardSession:
-    """Made by `Guard.session`. Every method may be called from any thread, or from a coroutine.
+    """One run under a guard, made by `Guard.session`.
 
-    Leaving it as a context manager (`with` or `async with`) closes it; a session that wasn't
-    closed by then withholds. No method waits for anything: what is observed was read before,
-    unless it is a cursor.
+    Every method may be called from any thread or coroutine. The end of a `with` or `async with`
+    block closes the session, and an answer that wasn't handed to `close` before is withheld. No
+    method waits for input or output, except to read a cursor.
 
     Attributes:
-        question: as it was put to the agent.
-        notes: what of the run wasn't taken, and why, in words.
+        question: the question that the agent gets.
+        notes: sentences about parts of the run that were left out, and why.
     """
 
     def __init__(
@@ -78,15 +78,15 @@ class GuardSession:
 
     @property
     def verdict(self) -> Verdict:
-        """The newest verdict; at first that of t = 0, the question alone."""
+        """The newest verdict; before any step, that of the question alone (t = 0)."""
         return self._judgement.verdict
 
     @property
     def fault(self) -> Exception | None:
         """Why the monitor couldn't judge, or None.
 
-        Either what it raised, which is never logged and never shown, or a `BundleError` that says
-        what of the run doesn't fit it.
+        Either the exception that it raised, which is never logged or shown, or a `BundleError` that
+        says how the run differs from those of the fit.
         """
         return self._judgement.fault
 
@@ -97,7 +97,7 @@ class GuardSession:
 
     @property
     def answer(self) -> Answer | None:
-        """What `close` gave, or None before."""
+        """The result of `close`, or None before."""
         return self._answer
 
     def observe(
@@ -116,11 +116,11 @@ class GuardSession:
     ) -> Verdict:
         """Judge the run after one more exploratory step; the arguments are those of `LiveStep`.
 
-        Once a verdict stops the run it stays, whatever else is observed. A blank query ran
-        nothing, so rows beside it are left out.
+        After a verdict that stops the run, further steps don't change it. A blank query ran
+        nothing, so its rows are left out.
 
         Raises:
-            InputError: an argument of a wrong type, or the session is closed.
+            InputError: an argument is of a wrong type, or the session is closed.
         """
         return self._observe(
             LiveStep(
@@ -138,10 +138,10 @@ class GuardSession:
         )
 
     def observe_step(self, step: Step) -> Verdict:
-        """Judge the run after one more step in native form; a final one commits the run.
+        """Judge the run after one more recorded step. A final step commits the run to its answer.
 
         Raises:
-            InputError: it is no step or not the next one, or the session is closed.
+            InputError: the argument is no step, isn't the next step, or the session is closed.
         """
         if not isinstance(step, Step):
             raise InputError(
@@ -149,13 +149,13 @@ class GuardSession:
                 "recorded run"
             )
         with self._lock:
-            return self._observed(whole_step(step))
+            return self._advance(whole_step(step))
 
     def take(self, step: LiveStep | Step) -> Verdict:
-        """Take one step of either form: observe it, or close the session where it is the last.
+        """Observe one step of either form; a last `LiveStep` also closes the session.
 
         Raises:
-            InputError: as `observe`, `observe_step` and `close`; or it is of another type.
+            InputError: as in `observe`, `observe_step` and `close`, or the step is of another type.
         """
         if isinstance(step, LiveStep):
             if not (step.final or step.abstained):
@@ -180,30 +180,31 @@ class GuardSession:
     ) -> Answer:
         """End the run, and judge the answer if it has one.
 
-        After a verdict that stops, the arguments change no decision, but the sentence may still
-        withhold an answer that a native final step brought. Without arguments the run
-        ended without a commitment: `no-answer` before the agent's step cap, `step-cap` where it
-        has none that is known. A record has one outcome for both, `cap`. Closing again returns
-        the same answer.
+        After a verdict that stops the run, the arguments don't change the decision, with one
+        exception: the sentence may still withhold the answer of a recorded final step. Without
+        arguments, the run ends without an answer. The reason is then `no-answer` before the
+        agent's step cap, and `step-cap` at the cap or if no cap is known. A stored run has one
+        outcome for both, `cap`. Closing again returns the same answer.
 
         Args:
-            final_sql: the query that is the agent's answer. A blank one is no answer:
-                `not-executed`, whatever the result.
-            result: of that query; see `LiveStep`. It comes back as `Answer.value` if it is
-                delivered; of a cursor, its rows come back as a list.
+            final_sql: the query that is the agent's answer. A blank query is no answer, and the
+                reason is `not-executed` for any result.
+            result: result of that query; see `LiveStep`. If the answer is delivered, it is
+                `Answer.value`; for a cursor, that is a list of its rows.
             result_text: the result as a tool printed it, instead of `result`.
-            text: the sentence that the user would be told. What it states and the result doesn't
-                hold withholds the answer (`text-differs`). Left out, only the result is judged.
-            abstained: the agent says that the question can't be answered.
+            text: the agent's sentence for the user. If it states something that the result
+                doesn't hold, the answer is withheld (`text-differs`). None: only the result is
+                judged.
+            abstained: True if the agent says that the question can't be answered.
             thought: the agent's words at its last step.
             columns: names of the result's columns.
-            truncated: more rows were there.
-            logprobs: of the generated tokens of the last step.
-            entropies: of the same.
+            truncated: True if the full result has more rows.
+            logprobs: log-probabilities of the tokens of the last step.
+            entropies: entropies of the same tokens.
 
         Raises:
-            InputError: an argument of a wrong type, a result without its query, or the agent is
-                said both to answer and to abstain. The session stays open.
+            InputError: an argument is of a wrong type, a result has no query, or both an answer
+                and an abstention are given. The session stays open.
         """
         step = LiveStep(
             thought=thought,
@@ -225,12 +226,12 @@ class GuardSession:
         with self._lock:
             before = self._judgement.steps
             step, notes = live.to_step(before + 1, seen.observation)
-            verdict = self._observed(step)
+            verdict = self._advance(step)
             if self._judgement.steps > before:
                 self.notes += (*seen.notes, *notes)
             return verdict
 
-    def _observed(self, step: Step) -> Verdict:
+    def _advance(self, step: Step) -> Verdict:
         if self._answer is not None:
             raise InputError("this session is closed: open another one for the next run")
         if not self.verdict.stops:
@@ -249,19 +250,19 @@ class GuardSession:
                 if not stopped:
                     self._judgement.end()
             elif not stopped or self.verdict.decision == "deliver":
-                # A native final step is judged already; its rows and sentence come with `close`.
+                # A recorded final step is judged already; its rows and sentence come with `close`.
                 seen = live.read()
                 claims = Claims.read(live.text) if live.text is not None else None
                 notes = seen.notes
                 if not stopped:
-                    step, untaken = live.to_step(self._judgement.steps + 1, seen.observation)
+                    step, further_notes = live.to_step(self._judgement.steps + 1, seen.observation)
                     self._judgement.advance(step, over=True)
-                    notes += untaken
+                    notes += further_notes
                 self.notes += notes
-            self._answer = self._answered(seen, claims)
+            self._answer = self._make_answer(seen, claims)
             return self._answer
 
-    def _answered(self, seen: LiveResult | None, claims: Claims | None) -> Answer:
+    def _make_answer(self, seen: LiveResult | None, claims: Claims | None) -> Answer:
         final = self._judgement.final
         differs: tuple[str, ...] = ()
         judges_text = False
@@ -272,7 +273,7 @@ class GuardSession:
                     seen, question=self.question.text, sql=final.sql if final else None
                 )
             except Exception:
-                # Whatever a sentence holds, one that couldn't be compared isn't delivered.
+                # A sentence that couldn't be compared is not delivered.
                 differs = (claims.text,)
                 self.notes += ("the sentence couldn't be compared with the result",)
             if differs:
@@ -307,7 +308,7 @@ def _require_one_ending(live: LiveStep) -> None:
         )
     if not live.abstained and live.sql is None:
         raise InputError(
-            "a result without its query can't be judged: give close() the query as final_sql= "
-            "beside result=; abstained=True where the agent says that there is no answer; nothing "
-            "where it ended without one"
+            "a result without its query can't be judged: give close() the query as final_sql= too; "
+            "or abstained=True if the agent says that there is no answer; or no argument if it "
+            "ended without one"
         )

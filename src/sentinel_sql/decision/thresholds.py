@@ -1,7 +1,7 @@
-"""What data must choose: gate θ, early stop s_λ and the stakes served, frozen on one pool.
+"""Chooses gate θ, early stop s_λ and the stakes served, all on the calibration pool.
 
 Guarantee of s_λ: no other threshold gives the whole system a higher RS(λ) on the calibration
-pool, and none with the same RS(λ) saves more steps. That of θ stands in `gate`.
+pool, and none with the same RS(λ) saves more steps. For the guarantee of θ see `gate`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def freeze(
         scores: the calibration pool's columns.
         stakes: the λ to freeze an early stop for.
         gate: how θ is chosen.
-        tolerance: of a bounded gate.
+        tolerance: the share that a bounded gate may stop, in (0, 1).
 
     Raises:
         CannotFitError: the pool is empty.
@@ -63,17 +63,17 @@ def freeze(
 
 
 def served_stakes(scores: PrefixScores) -> ServedStakes:
-    """Return up to which λ the answers of the highest confidence carry a delivery.
+    """Return the highest λ at which the answers of the highest confidence may be delivered.
 
     Args:
         scores: the calibration pool's columns. All answers of the highest block of the delivery
-            map have the very same confidence, and no other answer has it.
+            map have exactly the same confidence, and no other answer has it.
     """
     answered = np.flatnonzero(scores.answered)
     highest = scores.delivery[answered].max(initial=-1.0)
     block = answered[scores.delivery[answered] == highest]
-    names, of = np.unique(np.array(scores.templates)[block], return_inverse=True)
-    wrong = np.bincount(of, weights=~scores.correct[block], minlength=len(names))
+    names, template_of = np.unique(np.array(scores.templates)[block], return_inverse=True)
+    wrong = np.bincount(template_of, weights=~scores.correct[block], minlength=len(names))
     right = int(np.count_nonzero(wrong == 0))
     bound = lower_bound(right, len(names))
     limit = bound / (1.0 - bound)
@@ -85,11 +85,11 @@ def early_stop(
 ) -> EarlyStop:
     """Choose s_λ, the exact argmax of RS(λ) of the whole system (paper section 3.4).
 
-    As s rises, a run's stop moves to ever earlier prefixes: those at which p_correct reaches a
-    new low. So the whole curve of RS and steps saved over s is a running sum over these
-    prefixes, sorted by p_correct: O(P log P). Among thresholds that act alike on this pool the
-    largest is taken, a value that was observed; if none was above, the next float after the
-    highest value that is to be stopped.
+    As s rises, a run stops at earlier prefixes: those where p_correct reaches a new low. The
+    curves of RS and of steps saved over s are therefore running sums over these prefixes, sorted
+    by p_correct, in O(P log P). Several thresholds may act alike on this pool. The largest of them
+    is taken: the next value of p_correct that must not be stopped or, if there is none, the next
+    float after the highest value to stop.
 
     Args:
         scores: the calibration pool's columns, at least one run.
@@ -120,12 +120,12 @@ def early_stop(
     saved_curve = _curve(int((steps - base_stop).sum()), saved)
 
     values = scores.p_correct[prefixes]
-    # A threshold can only cut between unequal values; index j stops the j lowest events.
+    # A threshold lies between unequal values; cut j stops the j lowest events.
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(values) > 0) + 1, [len(values)]])
     level = rational(stakes)
     worth = right_curve[cuts].astype(object) * level.denominator
     worth = worth - wrong_curve[cuts].astype(object) * level.numerator
-    # Every event saves at least a step, so of equal scores the last saves the most.
+    # Every event saves at least one step, so the last of equal scores saves the most.
     best = int(cuts[np.flatnonzero(worth == worth.max())[-1]])
 
     threshold: float | None
@@ -146,17 +146,17 @@ def early_stop(
 
 
 def _events(scores: PrefixScores, base_stop: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the prefixes where a rising s moves a run's stop, what of its payoff, what it saves.
+    """Return the prefixes where a rising s moves a run's stop, their payoff changes, steps saved.
 
-    An event is a mid-run prefix before the gate's stop at which p_correct reaches a new strict
-    low. The last event of a run is the first to be reached by a rising s: it alone changes the
-    payoff; each earlier one only saves the steps back to it.
+    An event is a mid-run prefix before the gate's stop where p_correct reaches a new strict low.
+    A rising s reaches the last event of a run first. Only that event changes the payoff; each
+    earlier one only saves further steps.
     """
     t = times(scores)
     run = run_of(scores)
     live = mid_run(scores) & (t < base_stop[run])
-    # Strict running minima per run: lexicographic rank makes every run's values lower than the
-    # run's before it, so that one accumulate over all prefixes restarts at each run.
+    # Strict running minima of each run. The keys of a run are all lower than those of the run
+    # before it, so a single accumulate over all prefixes restarts at each run.
     rank = np.unique(scores.p_correct, return_inverse=True)[1].astype(np.int64)
     span = int(rank.max(initial=0)) + 2
     keyed = np.where(live, rank, span - 1) - run * span

@@ -1,4 +1,4 @@
-"""What a guard says of a run: a `Verdict` after each step, an `Answer` at the end."""
+"""The records that a guard returns: a `Verdict` after each step, an `Answer` at the end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sentinel_sql.decision.policy import Kind, Reason
 
 OnUnavailable = Literal["withhold", "deliver"]
-"""What to do where the monitor can't judge: fail closed, or pass unjudged answers through."""
+"""What to do if the monitor can't judge: withhold answers, or deliver them unjudged."""
 
 Unavailable = Literal[
     "monitor-error",
@@ -25,31 +25,31 @@ Unavailable = Literal[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Misfit:
-    """Why a monitor can't judge a run at all: as a code, and in words that say what to do."""
+    """Why a monitor can't judge a run at all: a code, and a sentence that says what to do."""
 
     reason: Literal["other-agent", "other-schema", "other-clock"]
     words: str
 
 
 GuardReason = Reason | Unavailable | Literal["not-executed", "no-answer", "text-differs"]
-"""Why a guard decided; `not-executed`: the final SQL gave no result, so there is no answer;
-`no-answer`: the agent ended, or failed, before its step cap and neither answered nor abstained;
-`text-differs`: the agent's sentence states what the result doesn't hold."""
+"""Why a guard decided. `not-executed`: the final SQL has no result, so there is no answer.
+`no-answer`: the agent ended or failed before its step cap, without an answer or an abstention.
+`text-differs`: the agent's sentence states something that the result doesn't hold."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What the guard says after a step.
+    """The guard's decision after a step.
 
     Attributes:
-        t: steps so far.
+        t: number of steps so far.
         decision: `continue`, or how the run ends.
         reason: why, as a code.
         status: `judged`, or `unavailable`: the monitor couldn't, and `reason` says why.
         p_answerable, p_correct: confidences in [0, 1]; None if unavailable.
-        confidence: calibrated chance that the committed answer is right; None before one.
-        theta, early, bar: thresholds in force; None where there is none.
-        monitor_seconds: what judging this step took.
+        confidence: calibrated chance that the committed answer is right; None without one.
+        theta, early, bar: thresholds in force; None if there is none.
+        monitor_seconds: time that judging this step took.
     """
 
     t: int
@@ -72,23 +72,23 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """How a guarded run ended. `value`, `final_sql` and `text` are None unless it was delivered.
+    """How a guarded run ended. `value`, `final_sql` and `text` are None unless it is delivered.
 
     Attributes:
         decision: how the run ended.
         reason: why, as a code.
         status: `judged`, or `unavailable`: the monitor couldn't, and `reason` says why.
         confidence: calibrated chance in [0, 1] that the query's result is right, or None.
-        value: the result as it was handed to `close`, of a cursor its rows; None too if the run
-            came in native steps, which hold no rows.
-        final_sql: the query that gave it.
-        text: the agent's sentence, where it was handed over.
-        t: steps.
-        monitor_seconds: what judging took in the whole run.
-        text_judged: True if the sentence was compared with the result. False: only the result was
-            judged, and a sentence about it may say something else.
-        differs: the numbers, dates and names of the sentence that the result doesn't hold.
-        notes: what of the run wasn't taken, and why, in words.
+        value: the result given to `close`, or the rows of a cursor; also None if the run consists
+            of recorded steps, which hold no rows.
+        final_sql: the query of this result.
+        text: the agent's sentence, if it was given.
+        t: number of steps.
+        monitor_seconds: time that judging took in the whole run.
+        text_judged: True if the sentence was compared with the result. If False, only the result
+            was judged, and a sentence about it may say something else.
+        differs: numbers, dates and names of the sentence that the result doesn't hold.
+        notes: sentences about parts of the run that were left out, and why.
         fault: why the monitor couldn't judge, as `GuardSession.fault` gives it; never printed with
             the answer.
     """
@@ -115,8 +115,8 @@ class Answer:
     def __await__(self) -> Generator[Any, None, Answer]:
         """Return the answer itself.
 
-        So `await guard.run(agent, question)` is right for every asynchronous agent, also where
-        the question was refused and the agent never called.
+        This makes `await guard.run(agent, question)` work for every asynchronous agent, also if
+        the question is refused and the agent is never called.
         """
         yield from ()
         return self

@@ -1,4 +1,4 @@
-"""Tables as CSV: numbers read back to the last bit; what can't be said is an empty cell."""
+"""Reads and writes tables as CSV; numbers keep every bit, and an unknown value is an empty cell."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ Cell = str | int | float | bool | None
 
 
 def csv_text(columns: Sequence[FlatColumn], rows: Iterable[Mapping[str, Cell]]) -> str:
-    """Return rows as CSV (RFC 4180 with plain line ends): a header, then one line a row."""
+    """Return rows as CSV (RFC 4180 with plain line ends): a header, then one line for each row."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow([column.name for column in columns])
     for row in rows:
-        writer.writerow([_written(row[column.name]) for column in columns])
+        writer.writerow([_cell_text(row[column.name]) for column in columns])
     return sink.getvalue()
 
 
-def _written(value: Cell) -> str:
+def _cell_text(value: Cell) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError("a cell holds no finite number: say None where nothing can be said")
+            raise ValueError("a cell holds no finite number: use None for an unknown value")
         return repr(float(value))
     return str(value)
 
 
 def read_csv(path: Path, kinds: Mapping[str, Kind]) -> list[dict[str, Any]]:
-    """Read the rows of a table, each a value by column.
+    """Read the rows of a table, each as column → value.
 
     Args:
         path: the file.
-        kinds: what the cells of each column hold, in the order of the columns.
+        kinds: column → kind of its cells, in the order of the columns.
 
     Raises:
-        InputError: it can't be read, or holds other columns or cells.
+        InputError: the file can't be read, or holds other columns or cells.
     """
     try:
         with path.open(encoding="utf-8", newline="") as source:
@@ -79,7 +79,7 @@ def _value(cell: str, kind: Kind) -> Cell:
         return cell
     number = float(cell)
     if not math.isfinite(number):
-        raise ValueError("no table is written with such a number")
+        raise ValueError("tables hold only finite numbers")
     return number
 
 

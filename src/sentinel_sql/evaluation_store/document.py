@@ -1,4 +1,4 @@
-"""What `evaluation.json` must hold, so that no reader meets half of it."""
+"""The required content of `evaluation.json`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Files(Record):
 
 
 class Document(Record):
-    """An evaluation's document, as far as it is read; what else it holds is left alone."""
+    """The parts of an evaluation's document that are read; other parts are ignored."""
 
     pool: str
     counts: _Counts
@@ -76,10 +76,10 @@ class Document(Record):
 
 
 def require(kind: type[Record], data: Mapping[str, Any]) -> None:
-    """Make sure that data read from JSON hold what a record of this kind does.
+    """Check that data from JSON fit a record of this kind.
 
     Raises:
-        ValueError: they don't; the text names the first place that is wrong, and quotes nothing.
+        ValueError: the data don't fit; the message names the first wrong place and quotes nothing.
     """
     try:
         kind.model_validate(data, strict=True)
@@ -88,11 +88,11 @@ def require(kind: type[Record], data: Mapping[str, Any]) -> None:
         raise ValueError(place) from error
 
 
-def loaded(text: str | bytes) -> Any:
-    """Read JSON of a file that may be anything.
+def parse_json(text: str | bytes) -> Any:
+    """Parse the JSON of a file with unknown content.
 
     Raises:
-        ValueError: it isn't JSON, nests too deep, or can't be written as JSON in UTF-8 again.
+        ValueError: the text isn't JSON, is nested too deeply, or can't be written as UTF-8 again.
     """
     try:
         found = json.loads(text)

@@ -1,11 +1,11 @@
-"""An evaluation on disk: what was found, the columns that it was made of, and every table.
+"""Saves and reads an evaluation: its results, the columns behind them, and every table.
 
-    evaluation.json   what `Evaluation.to_json` gives, the hashes of the two files below, its own
-    scores.npz        the pool's columns and the calibration pool's, templates hashed
-    views.jsonl       a sample of single runs, where one was asked for
-    tables/           one CSV an exhibit, with a data dictionary (`evaluation.tables`)
+    evaluation.json   the result of `Evaluation.to_json`, with hashes of the two files below
+    scores.npz        the columns of the pool and of the calibration pool, templates hashed
+    views.jsonl       a sample of single runs, if requested
+    tables/           one CSV for each exhibit, with a data dictionary (`tables`)
 
-Every exhibit can be made again from such a folder, without runs, labels or monitor.
+Every exhibit can be computed again from such a folder, without runs, labels or monitor.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.options import Options
 from sentinel_sql.evaluation.run_facts import RunFacts
 from sentinel_sql.evaluation_store import tables
-from sentinel_sql.evaluation_store.document import FORMAT, Document, loaded, require
+from sentinel_sql.evaluation_store.document import FORMAT, Document, parse_json, require
 from sentinel_sql.evaluation_store.kept_tables import carry_over
 from sentinel_sql.evaluation_store.sources import SOURCES, Source
 from sentinel_sql.evaluation_store.tables import Table
@@ -49,22 +49,22 @@ PARTS = (
     *(SCORES, VIEWS, f"{tables.FOLDER}/{SOURCES}", f"{tables.FOLDER}/{tables.CHECKSUMS}"),
     *(f"{tables.FOLDER}/*{ending}" for ending in tables.ENDINGS),
 )
-"""All that an evaluation's folder is made of; one that holds more is never replaced."""
+"""All files of an evaluation's folder; a folder with other files is never replaced."""
 _CALIBRATION, _FACTS = "calibration/", "facts/"
 _AGAIN = "make it again with `sentinel evaluate … --out FOLDER`"
 
 
 class Savable(Protocol):
-    """What `save` writes of an evaluation."""
+    """The parts of an evaluation that `save` writes."""
 
     @property
     def evidence(self) -> Evidence:
-        """The columns that its exhibits are made of."""
+        """The columns behind the exhibits."""
         ...
 
     @property
     def exhibits(self) -> Mapping[str, Exhibit[Any]]:
-        """What is written as tables, by name."""
+        """The exhibits by name, which are written as tables."""
         ...
 
     @property
@@ -73,21 +73,21 @@ class Savable(Protocol):
         ...
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the columns."""
+        """Return everything except the columns."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredEvaluation:
-    """An evaluation as `read` gives it.
+    """An evaluation read from a folder.
 
     Attributes:
-        folder: where it is.
-        document: what `Evaluation.to_json` gave.
-        evidence: to make exhibits of.
-        tables: by name, those that other commands added included.
-        rows: those of the tables in `typed_rows.ROWS`, as records.
-        has_views: it holds a sample of single runs.
+        folder: its folder.
+        document: the result of `Evaluation.to_json`.
+        evidence: the columns, from which exhibits are computed.
+        tables: tables by name, including those that other commands added.
+        rows: rows of the tables in `typed_rows.ROWS`, as records.
+        has_views: True if it holds a sample of single runs.
     """
 
     folder: Path
@@ -105,22 +105,21 @@ def save(
     source: Source | None = None,
     further: Mapping[str, Exhibit[Any]] | None = None,
 ) -> dict[str, str]:
-    """Write an evaluation; the folder appears whole or not at all, an older one is replaced.
+    """Write an evaluation as a whole or not at all; an older one is replaced.
 
-    Tables that other commands added to the older one stay if they were made of the very same
-    files.
+    Tables that other commands added to the older one stay if they were made from the same files.
 
     Args:
-        evaluation: what was found.
-        folder: where.
-        source: the files that it was made of, None where nobody knows.
-        further: exhibits for the tables alone, too long for the document.
+        evaluation: the evaluation.
+        folder: its folder.
+        source: the files that it was made from, or None if unknown.
+        further: exhibits that are only written as tables, because they are too long.
 
     Returns:
-        The tables that didn't stay, each with the command that had made it, or an empty text.
+        Removed table → the command that made it, or an empty text.
 
     Raises:
-        InputError: the folder holds anything else than an evaluation, or can't be written.
+        InputError: the folder holds something other than an evaluation, or can't be written.
     """
     folder = path_of(folder)
     contents = {SCORES: packed(columns_of(evaluation.evidence))}
@@ -142,20 +141,20 @@ def save(
 
 
 def check_place(folder: str | Path) -> None:
-    """Make sure that an evaluation may be saved there, before a pool is spent for it.
+    """Check that an evaluation may be saved to a folder, before a pool is spent for it.
 
     Raises:
-        InputError: the folder holds something else than an evaluation, or isn't one.
+        InputError: the folder holds something other than an evaluation, or is no folder.
     """
     with _refusing(path_of(folder)):
         check_replaceable(folder, known_by=DOCUMENT, parts=PARTS, kind="evaluation")
 
 
 def read(folder: str | Path) -> StoredEvaluation:
-    """Read what `save` wrote, and replay every system over its columns.
+    """Read an evaluation, and replay every system over its columns.
 
     Raises:
-        InputError: nothing there, damaged, or of another version.
+        InputError: the folder is missing, damaged, or written by another version.
     """
     folder = path_of(folder)
     document = read_document(
@@ -163,7 +162,7 @@ def read(folder: str | Path) -> StoredEvaluation:
     )
     try:
         require(Document, document)
-        loaded(json.dumps(document))
+        parse_json(json.dumps(document))
     except ValueError as error:
         raise InputError(f"{folder / DOCUMENT} is damaged at {error}: {_AGAIN}") from error
     if "sha256" in document and not (folder / tables.FOLDER / tables.CHECKSUMS).exists():
@@ -212,7 +211,7 @@ def _evidence(folder: Path, document: Mapping[str, Any]) -> Evidence:
 
 
 def columns_of(evidence: Evidence) -> dict[str, NDArray[Any]]:
-    """Return the columns by name; templates, which may be queries, as hashes."""
+    """Return the columns by name; templates may hold queries, so they are hashed."""
     columns = evidence.recorded.with_hashed_templates().to_columns()
     columns[f"{_FACTS}prompt_tokens"] = evidence.facts.prompt_tokens
     if evidence.facts.strict is not None:

@@ -1,4 +1,4 @@
-"""What other commands added to an evaluation's folder, carried into the evaluation after it."""
+"""Copies tables that other commands added to an evaluation into the next evaluation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sentinel_sql.evaluation_store.tables import (
 
 
 def carry_over(older: Path, newer: Path, *, source: Source | None) -> dict[str, str]:
-    """Copy the tables that other commands made of the very same files into the newer evaluation.
+    """Copy tables that other commands made from the same files into the newer evaluation.
 
     Args:
-        older: the folder that is about to be replaced; it may be absent or damaged.
-        newer: what takes its place, with its own tables written.
-        source: what the newer one was made of, None where nobody knows.
+        older: the folder that will be replaced; it may be missing or damaged.
+        newer: the folder that replaces it, with its own tables.
+        source: the files of the newer evaluation, or None if unknown.
 
     Returns:
-        The tables that stay behind, each with the command that had made it, or an empty text
-        where nobody knows. The older evaluation's own aren't among them.
+        Table that isn't copied → the command that made it, or an empty text if unknown. The older
+        evaluation's own tables aren't listed.
 
     Raises:
         OSError: the newer folder can't be written.
@@ -40,10 +40,10 @@ def carry_over(older: Path, newer: Path, *, source: Source | None) -> dict[str, 
     left -= {name for name, made in sources.items() if made.command == EVALUATE}
     same = {name for name in left if source and name in sources and sources[name].fits(source)}
     try:
-        kept, explained = read_index(older) if same else ([], [])
+        older_contents, older_columns = read_index(older) if same else ([], [])
     except InputError:
-        kept, explained = [], []
-    same &= {entry.table for entry in kept}
+        older_contents, older_columns = [], []
+    same &= {entry.table for entry in older_contents}
     if same:
         for name in same:
             for ending in ENDINGS:
@@ -52,7 +52,7 @@ def carry_over(older: Path, newer: Path, *, source: Source | None) -> dict[str, 
         write_sources(place, read_sources(place) | {name: sources[name] for name in same})
         write_index(
             place,
-            [*contents, *(entry for entry in kept if entry.table in same)],
-            [*dictionary, *(column for column in explained if column.table in same)],
+            [*contents, *(entry for entry in older_contents if entry.table in same)],
+            [*dictionary, *(column for column in older_columns if column.table in same)],
         )
     return {name: sources[name].command if name in sources else "" for name in sorted(left - same)}

@@ -1,4 +1,4 @@
-"""What a monitor is worth on one pool: the record that `evaluate` returns and the store saves."""
+"""The evaluation of a monitor on one pool, as `evaluate` returns it and the store saves it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from sentinel_sql.questions.pools import PoolName
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What a monitor is worth on one pool.
+    """The evaluation of a monitor on one pool.
 
     Attributes:
-        pool: which one; only `heldout` is spent by this.
-        evidence: the pool's columns and every system's replay, of which the exhibits are made.
+        pool: name of the pool; only `heldout` is spent by an evaluation.
+        evidence: the pool's columns and every system's replay, from which exhibits are computed.
         early_stops: the policy of the system `early-stop` at every λ.
-        exhibits: by name, in the order of `EXHIBITS`.
-        gaps: why some questions of the pool aren't in it, with their ids.
+        exhibits: exhibits by name, in the order of `EXHIBITS`.
+        gaps: reason → ids of the pool's questions or runs that are missing.
         monitor: agent, kind of head, delivery estimator and facts of the fit, JSON-ready.
-        hashes: `pools`, `runs`, and `monitor` where it was read from a bundle.
-        seed: of the bootstrap.
-        notes: what a reader has to know of the labels; see `labels_notes`.
-        spent: in how many different ways (monitor, runs, labels, settings) this held-out pool was
-            evaluated with monitors of this place, this one included; None where nothing records it.
-        views: a telling sample of single runs, where it was asked for; they hold what runs said.
+        hashes: `pools`, `runs`, and `monitor` if it was read from a bundle.
+        seed: seed of the bootstrap.
+        notes: notes on the labels; see `labels_notes`.
+        spent: number of different evaluations (monitor, runs, labels, settings) of this held-out
+            pool with the bundle of this path, including this one; None if it isn't recorded.
+        views: a sample of single runs, if requested; they hold text of the runs.
     """
 
     pool: PoolName
@@ -51,26 +51,26 @@ class Evaluation:
 
     @property
     def scores(self) -> PrefixScores:
-        """The pool's columns, as the options have them."""
+        """The pool's columns, after the options."""
         return self.evidence.scores
 
     @property
     def thresholds(self) -> Thresholds:
-        """What was frozen on the calibration pool, as the options have it."""
+        """The thresholds frozen on the calibration pool, after the options."""
         return self.evidence.thresholds
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write a folder that appears whole or not at all, and replaces an older evaluation.
+        """Write the evaluation to a folder; an older evaluation there is replaced.
 
-        `write_report` makes a report of it, and so does `sentinel report`.
+        `write_report` and `sentinel report` make a report of it.
 
         Raises:
-            InputError: the folder holds anything else than an evaluation, or can't be written.
+            InputError: the folder holds something other than an evaluation, or can't be written.
         """
         save(self, folder)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the columns as JSON-ready data."""
+        """Return everything except the columns, JSON-ready."""
         return {
             "format": FORMAT,
             "pool": self.pool,
@@ -96,7 +96,7 @@ class Evaluation:
 
 
 def counts(scores: PrefixScores) -> dict[str, int]:
-    """Return how many runs of each kind the columns hold."""
+    """Return the number of runs of each kind."""
     return {
         "runs": len(scores),
         "templates": len(set(scores.templates)),

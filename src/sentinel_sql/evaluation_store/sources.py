@@ -1,8 +1,8 @@
-"""Of which files, and by which command, the tables of a folder were made: `tables/sources.json`.
+"""The command and the files that each table of a folder was made from: `tables/sources.json`.
 
-One folder is about one store, one split into pools and one labels file (ours: tables that stand
-beside one another are read together). So each table's source is kept, and whoever writes into a
-folder can tell which of the tables there are of something else.
+One folder is about one store, one pools file and one labels file, because tables of one folder are
+read together (our rule). The source of each table is stored, so that a writer finds tables of other
+files.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from sentinel_sql.storage.whole_file import write_whole
 from sentinel_sql.trajectory.store import RECORDS
 
 SOURCES: Final = "sources.json"
-_NAMED: Final = {"store": "store", "pools": "pools file", "labels": "labels file"}
+_INPUT_NAMES: Final = {"store": "store", "pools": "pools file", "labels": "labels file"}
 EVALUATE: Final = "sentinel evaluate"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """What one table was made of.
+    """The source of one table.
 
     Attributes:
-        command: that made it, such as `sentinel heads screen`.
+        command: the command that made it, such as `sentinel heads screen`.
         inputs: kind of input (`store`, `pools`, `labels`) → hashes of the files of that kind;
-            a kind is absent where it wasn't read or can't be told.
+            a kind is missing if it wasn't read or is unknown.
     """
 
     command: str
@@ -45,7 +45,7 @@ class Source:
         pools: Path | None = None,
         labels: Iterable[Path] = (),
     ) -> Source:
-        """Hash the files that a command reads; pipes and what can't be read count as unknown."""
+        """Hash the files that a command reads; pipes and unreadable files count as unknown."""
         files = {
             "store": () if store is None else (store / RECORDS if store.is_dir() else store,),
             "pools": () if pools is None else (pools,),
@@ -55,12 +55,12 @@ class Source:
         return cls(command=command, inputs={kind: found for kind, found in hashes.items() if found})
 
     def contradicts(self, other: Source) -> str | None:
-        """Return a kind of input of which the two read different files, or None."""
+        """Return a kind of input in which the two sources differ, or None."""
         shared = (kind for kind in self.inputs if kind in other.inputs)
         return next((k for k in shared if not self.inputs[k] & other.inputs[k]), None)
 
     def fits(self, other: Source) -> bool:
-        """Whether all that this was made of is known, and the other was made of it, too."""
+        """Return whether this source is known, and the other one has all of its files."""
         return bool(self.inputs) and all(
             hashes & other.inputs.get(kind, frozenset()) for kind, hashes in self.inputs.items()
         )
@@ -69,51 +69,51 @@ class Source:
 def stale_in(
     folder: Path, sources: Mapping[str, Source], source: Source | None, *, but: Iterable[str]
 ) -> dict[str, str]:
-    """Return which tables of a folder are of other files than `source`, by their commands.
+    """Return the tables of a folder that are of other files than `source` → their commands.
 
     Args:
-        folder: for the error.
-        sources: of the tables in it.
-        source: of what is to stand beside them; None calls none stale.
-        but: tables that are about to be replaced.
+        folder: path for the error.
+        sources: sources of the tables in it.
+        source: source of the new tables; with None, no table is stale.
+        but: tables that will be replaced.
 
     Raises:
-        InputError: an evaluation's own tables are among them; these are nobody's to remove.
+        InputError: an evaluation's own tables are among them; these must not be removed.
     """
     stale = {}
-    for name, theirs in sources.items():
-        kind = None if source is None or name in but else theirs.contradicts(source)
+    for name, existing in sources.items():
+        kind = None if source is None or name in but else existing.contradicts(source)
         if kind is None:
             continue
-        if theirs.command == EVALUATE:
+        if existing.command == EVALUATE:
             raise InputError(
-                f"{folder} holds an evaluation of another {_NAMED[kind]}: evaluate this one with "
-                f"`sentinel evaluate … --out {folder}` first, or name another folder"
+                f"{folder} holds an evaluation of another {_INPUT_NAMES[kind]}: evaluate this one "
+                f"with `sentinel evaluate … --out {folder}` first, or name another folder"
             )
-        stale[name] = theirs.command
+        stale[name] = existing.command
     return stale
 
 
 def read_sources(tables: Path) -> dict[str, Source]:
-    """Return what the tables of a folder were made of; those of whom nobody knows are absent."""
+    """Return the sources of the tables of a folder; tables with unknown sources are missing."""
     try:
-        kept = json.loads((tables / SOURCES).read_bytes())
+        document = json.loads((tables / SOURCES).read_bytes())
         return {
             str(table): Source(
                 command=str(source["command"]),
                 inputs={str(k): frozenset(map(str, v)) for k, v in source["inputs"].items()},
             )
-            for table, source in kept.items()
+            for table, source in document.items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # as for a folder of an older version: nothing is known
+        return {}  # no source is known, as for a folder of an older version
 
 
 def write_sources(tables: Path, sources: Mapping[str, Source]) -> None:
-    """Write what the tables of a folder were made of.
+    """Write the sources of the tables of a folder.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the file can't be written.
     """
     document = {
         table: {

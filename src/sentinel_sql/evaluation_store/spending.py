@@ -1,4 +1,4 @@
-"""How often a held-out pool was spent: written down beside the bundle, each distinct look once."""
+"""Records how often a held-out pool was spent, beside the bundle, counting each reading once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sentinel_sql.storage.append_log import append
 from sentinel_sql.storage.checksums import read_lines, with_checksum
 
 _REMEDY = "mend it or move it away"
-_LOOK = ("runs", "monitor", "labels", "settings")
-"""What a look's figures follow from, beside the pools; equal in all of it, they are the same."""
+_READING = ("runs", "monitor", "labels", "settings")
+"""What, besides the pools, determines the figures of a reading."""
 
 
 def spending_log(bundle: Path) -> Path:
-    """Return where the spending of a bundle's held-out pool is written down.
+    """Return the path of the log of a bundle's spending.
 
-    It lies beside the folder, not in it, so that fitting again doesn't wipe it out.
+    It is beside the folder, not in it, so that a new fit doesn't delete it.
     """
     bundle = bundle.resolve()
     return bundle.parent / f"{bundle.name}.spent.jsonl"
@@ -33,24 +33,23 @@ def spending_log(bundle: Path) -> Path:
 def settings_hash(
     options: Options | None, stakes: Sequence[float], seed: int, resamples: int
 ) -> str:
-    """Hash what changes figures of the same runs; prices decide and score nothing."""
-    told = (options or Options()).to_json() | {
+    """Hash the settings that change figures of the same runs; prices don't."""
+    settings = (options or Options()).to_json() | {
         "stakes": sorted(set(map(float, stakes))),
         "seed": seed,
     }
-    del told["prices"]
-    if resamples != RESAMPLES:  # lines that were written before they could be chosen stay equal
-        told["resamples"] = resamples
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    del settings["prices"]
+    if resamples != RESAMPLES:  # so that older lines, without resamples, keep their hash
+        settings["resamples"] = resamples
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def record_spending(bundle: Path, hashes: Mapping[str, str]) -> int:
     """Append one line to the log, and return how often this held-out pool was spent by now.
 
-    Replaying the same monitor over the same runs, labels and settings gives the same figures, so
-    it tells nothing new, and is counted once however often it is done (ours: what makes figures
-    rosy is choosing among different ones). A line of before, which doesn't tell labels and
-    settings, counts as a look of its own.
+    The same monitor, runs, labels and settings give the same figures, so repeated evaluations count
+    once (our rule: only a choice among different figures makes them too good). An older line,
+    without labels and settings, counts as a separate reading.
 
     Args:
         bundle: the monitor's folder.
@@ -66,7 +65,7 @@ def record_spending(bundle: Path, hashes: Mapping[str, str]) -> int:
         with os.fdopen(handle, "r+b") as file:
             lines = read_lines(file, file=log, remedy=_REMEDY, refusal=BundleError)
             entries = [*(json.loads(line.content) for line in lines), entry]
-            looks = _looks(entries, entry["pools"])
+            readings = _distinct_readings(entries, entry["pools"])
             append(file.fileno(), with_checksum(json.dumps(entry).encode(), line=len(entries)))
     except OSError as error:
         raise BundleError(
@@ -75,13 +74,13 @@ def record_spending(bundle: Path, hashes: Mapping[str, str]) -> int:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise BundleError(
-            f"{log} is damaged, so nobody can tell how often the held-out pool was spent: {_REMEDY}"
+            f"{log} is damaged, so it is unknown how often the held-out pool was spent: {_REMEDY}"
         ) from error
-    return looks
+    return readings
 
 
-def _looks(entries: Sequence[Mapping[str, Any]], pools: str) -> int:
-    told = [entry for entry in entries if entry["pools"] == pools]
-    whole = [entry for entry in told if all(name in entry for name in _LOOK)]
-    distinct = {tuple(str(entry[name]) for name in _LOOK) for entry in whole}
-    return len(told) - len(whole) + len(distinct)
+def _distinct_readings(entries: Sequence[Mapping[str, Any]], pools: str) -> int:
+    same_pools = [entry for entry in entries if entry["pools"] == pools]
+    whole = [entry for entry in same_pools if all(name in entry for name in _READING)]
+    distinct = {tuple(str(entry[name]) for name in _READING) for entry in whole}
+    return len(same_pools) - len(whole) + len(distinct)

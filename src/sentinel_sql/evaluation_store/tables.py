@@ -1,14 +1,13 @@
-"""Exhibits as tables on disk: CSV, Parquet where it can be written, and what each column means.
+"""Writes and reads exhibits as tables: CSV, Parquet if possible, and a data dictionary.
 
-    tables/<exhibit>.csv      one line a row; an empty cell is what can't be said
-    tables/<exhibit>.parquet  the same with types, where pyarrow is installed
+    tables/<exhibit>.csv      one line for each row; an unknown value is an empty cell
+    tables/<exhibit>.parquet  the same with types, if pyarrow is installed
     tables/contents.csv       title, note and number of rows of every table
     tables/dictionary.csv     type, unit, range and meaning of every column of every table
-    tables/sources.json       which command made each table, and of which files (`sources`)
+    tables/sources.json       the command and the files that each table was made from (`sources`)
     tables/checksums.json     SHA-256 of each of these files; older evaluations have none
 
-Every table of an evaluation is written by `write`, whichever command made it, and read by `read`.
-Numbers are written so that they read back to the last bit.
+Every command writes tables by `write` and reads them by `read`. Numbers keep every bit.
 """
 
 from __future__ import annotations
@@ -67,13 +66,13 @@ class DictionaryRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One table as `read` gives it.
+    """One table read from a folder.
 
     Attributes:
         title: what it shows.
         note: how to read it.
         columns: its columns in order, with their meaning.
-        rows: in order, each a value by column; None for what can't be said.
+        rows: its rows in order, each as column → value; None for an unknown value.
     """
 
     title: str
@@ -85,28 +84,28 @@ class Table:
 def write(
     folder: Path, exhibits: Mapping[str, Exhibit[Any]], *, source: Source | None = None
 ) -> dict[str, str]:
-    """Write exhibits into an evaluation's folder, beside those that are there already.
+    """Add exhibits to the tables of an evaluation's folder.
 
-    A table of the same name is replaced, and one that another command made of other files is
-    removed. All of it appears at once or not at all, readable by its owner only.
+    A table of the same name is replaced, and a table of other files is removed. All changes appear
+    at once or not at all; the files are readable by their owner only.
 
     Args:
-        folder: of the evaluation; `tables/` is made in it if absent.
-        exhibits: by the names of their files.
-        source: what they were made of, None where nobody knows.
+        folder: folder of the evaluation; `tables/` is made in it if absent.
+        exhibits: file name → exhibit.
+        source: the files that they were made from, or None if unknown.
 
     Returns:
-        The tables that were removed, each with the command that had made it.
+        Removed table → the command that made it.
 
     Raises:
-        InputError: the folder can't be written, what is there can't be read, or it holds an
+        InputError: the folder can't be written, its tables can't be read, or it holds an
             evaluation of other files.
     """
     place = folder / FOLDER
     try:
         sources = read_sources(place)
         stale = stale_in(folder, sources, source, but=exhibits)
-        contents, dictionary = _kept(folder, drop={*exhibits, *stale})
+        contents, dictionary = _read_remaining_index(folder, drop={*exhibits, *stale})
         with whole_folder(
             place, known_by=f"{CONTENTS}.csv", parts=("*",), kind="list of tables"
         ) as draft:
@@ -136,7 +135,7 @@ def write(
 
 
 def check_place(folder: Path, *, source: Source | None = None) -> None:
-    """Make sure that tables may be written there, before the work that fills them.
+    """Check that tables may be written to a folder, before the work that fills them.
 
     Raises:
         InputError: the folder can't be written, the tables in it can't be added to, or it holds
@@ -149,14 +148,14 @@ def check_place(folder: Path, *, source: Source | None = None) -> None:
         raise InputError(
             f"{folder / FOLDER} can't be written ({error.strerror}): name another folder"
         ) from error
-    _kept(folder, drop=())
+    _read_remaining_index(folder, drop=())
 
 
 def read(folder: Path) -> dict[str, Table]:
-    """Read every table of an evaluation's folder, in the order in which they were written.
+    """Read every table of an evaluation's folder, in the order of writing.
 
     Raises:
-        InputError: there are none, or they are damaged.
+        InputError: there are no tables, or they are damaged.
     """
     contents, dictionary = read_index(folder)
     by_table: dict[str, list[DictionaryRow]] = {entry.table: [] for entry in contents}
@@ -175,7 +174,9 @@ def read(folder: Path) -> dict[str, Table]:
     return tables
 
 
-def _kept(folder: Path, *, drop: Iterable[str]) -> tuple[list[ContentsRow], list[DictionaryRow]]:
+def _read_remaining_index(
+    folder: Path, *, drop: Iterable[str]
+) -> tuple[list[ContentsRow], list[DictionaryRow]]:
     if not (folder / FOLDER / f"{CONTENTS}.csv").exists():
         return [], []
     gone = set(drop)
@@ -187,10 +188,10 @@ def _kept(folder: Path, *, drop: Iterable[str]) -> tuple[list[ContentsRow], list
 
 
 def read_index(folder: Path) -> tuple[list[ContentsRow], list[DictionaryRow]]:
-    """Read which tables an evaluation's folder holds, and what their columns mean.
+    """Read the list of tables in an evaluation's folder, and the meaning of their columns.
 
     Raises:
-        InputError: there are none, or a file isn't what was saved.
+        InputError: there are no tables, or a file isn't what was saved.
     """
     _check_files(folder / FOLDER)
     made: list[list[Any]] = []
@@ -210,12 +211,12 @@ def read_index(folder: Path) -> tuple[list[ContentsRow], list[DictionaryRow]]:
 def write_index(
     place: Path, contents: Sequence[ContentsRow], dictionary: Sequence[DictionaryRow]
 ) -> None:
-    """Write which tables the folder `place` holds, what their columns mean, and all checksums.
+    """Write the list of tables of the folder `place`, the meaning of their columns, and checksums.
 
-    It is written after everything else in the folder.
+    Call it after all other files are written.
 
     Raises:
-        OSError: it can't be written.
+        OSError: a file can't be written.
     """
     made: Mapping[str, tuple[type, Sequence[Any]]] = {
         CONTENTS: (ContentsRow, contents),
@@ -226,13 +227,13 @@ def write_index(
         write_whole(place / f"{name}.csv", csv_text(columns_of(row), rows))
     names = [SOURCES, *(f"{name}.csv" for name in made)]
     names += [f"{entry.table}{ending}" for entry in contents for ending in ENDINGS]
-    there = [name for name in names if (place / name).exists()]
-    files = {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in there}
+    existing = [name for name in names if (place / name).exists()]
+    files = {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in existing}
     write_whole(place / CHECKSUMS, json.dumps(sealed({"files": files}), indent=1) + "\n")
 
 
 def _check_files(place: Path) -> None:
-    """Compare every file with its checksum; an older evaluation has none."""
+    """Compare every file with its checksum; an older evaluation has no checksums."""
     try:
         stated = unsealed(json.loads((place / CHECKSUMS).read_bytes()))["files"]
     except (FileNotFoundError, NotADirectoryError):
@@ -266,7 +267,7 @@ def _write_table(
     parquet = path.with_name(f"{path.name}.parquet")
     packed = _parquet(columns, rows)
     if packed is None:
-        parquet.unlink(missing_ok=True)  # an older one would contradict the CSV beside it
+        parquet.unlink(missing_ok=True)  # an older file would contradict the CSV
     else:
         write_whole(parquet, packed)
 

@@ -1,4 +1,4 @@
-"""Rows of the tables that a report reads, as the records that the exhibits made them of."""
+"""Converts rows of the tables that a report reads back into the records of the exhibits."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ ROWS: Final[Mapping[str, type]] = {
     "by_step": StepRow,
     "step_economics": EconomicsRow,
 }
-"""Tables that a sentence, a figure or the slider is made of; others are shown as they are."""
+"""Tables behind a sentence, a figure or the slider; other tables are shown unchanged."""
 
 LATER: Final = ("early_stop", "kept", "steps_saved", "accuracy_counted", "tokens")
-"""Columns that older evaluations lack, with their ends; what is made of them says so."""
+"""Columns, including their interval ends, that older evaluations may lack."""
 
 Cells = Mapping[str, Any]
 Row = TypeVar("Row")
 
 
 def typed_rows(tables: Mapping[str, Table], folder: Path) -> dict[str, tuple[Any, ...]]:
-    """Return the rows of those tables of `ROWS` that an evaluation has, by name.
+    """Return the rows of the tables of `ROWS` in an evaluation, by name.
 
     Raises:
-        InputError: a column is missing or of another type, or a cell is empty that never is.
+        InputError: a column is missing or of another type, or a required cell is empty.
     """
     return {
         name: _rows(row, tables[name], folder / FOLDER / f"{name}.csv")
@@ -67,7 +67,7 @@ def _fault(column: FlatColumn, table: Table, types: Mapping[str, str]) -> str | 
         return None if estimate in LATER else "misses"
     if types[name] != column.kind:
         return "has another type in"
-    # An interval's ends are empty where its estimate is, and nowhere else.
+    # The ends of an interval are empty exactly where its estimate is.
     beside = estimate if {estimate, f"{estimate}_low"} <= set(types) else name
     for cells in table.rows:
         empty = cells[name] is None
@@ -77,7 +77,7 @@ def _fault(column: FlatColumn, table: Table, types: Mapping[str, str]) -> str | 
 
 
 def record_of(row: type[Row], cells: Cells) -> Row:
-    """Return one row as the record that an exhibit made it of; absent cells are None."""
+    """Return one row as the record of its exhibit; missing cells are None."""
     values: dict[str, Any] = {}
     for name, base, _ in describe_fields(row):
         if base is Interval:

@@ -1,6 +1,6 @@
-"""The sample of single runs beside an evaluation's tables, `views.jsonl`: one run a line.
+"""The sample of single runs of an evaluation, `views.jsonl`: one run a line.
 
-It holds what runs said and is readable by its owner only.
+It holds text of the runs, and is readable by its owner only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from sentinel_sql.errors import InputError
-from sentinel_sql.evaluation_store.document import Count, loaded, require
+from sentinel_sql.evaluation_store.document import Count, parse_json, require
 from sentinel_sql.trajectory.record import Record, Share
 
 VIEWS: Final = "views.jsonl"
@@ -30,7 +30,7 @@ class _Weight(Record):
 
 
 class State(Record):
-    """One state of a run, as the page's script draws it."""
+    """One state of a run, as the report's page shows it."""
 
     t: Count
     action: str | None
@@ -65,12 +65,12 @@ def views_text(views: Iterable[Mapping[str, Any]]) -> str:
 
 
 def read_views(folder: Path, *, most: int, size: int) -> list[dict[str, Any]]:
-    """Read the first runs of an evaluation's sample, the most telling first.
+    """Read the first runs of an evaluation's sample, the clearest examples first.
 
     Args:
-        folder: of the evaluation.
-        most: runs to read.
-        size: bytes that they may take on the page; a run that doesn't fit ends the reading.
+        folder: folder of the evaluation.
+        most: most runs to read.
+        size: most bytes on the page; reading ends at the first run that doesn't fit.
 
     Raises:
         InputError: the file is damaged.
@@ -80,11 +80,11 @@ def read_views(folder: Path, *, most: int, size: int) -> list[dict[str, Any]]:
     try:
         with path.open(encoding="utf-8") as lines:
             for line in lines:
-                # In a script element these three marks take six bytes each.
+                # In a script element, each of these characters takes six bytes.
                 size -= len(line.encode()) + 5 * sum(line.count(mark) for mark in "<>&")
                 if len(views) == most or size < 0:
                     break
-                view = loaded(line)
+                view = parse_json(line)
                 require(View, view)
                 views.append(view)
     except OSError as error:

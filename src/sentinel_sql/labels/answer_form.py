@@ -1,4 +1,4 @@
-"""What a question and its gold SQL ask of an answer's form: a set, an order, yes or no, digits."""
+"""The form of answer that a question and its gold SQL ask for: set, order, yes or no, digits."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _ORDER = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectForm:
-    """What the outermost SELECT of a query tells of its answer.
+    """The form of a query's answer, read from its outermost SELECT.
 
-    `digits` is the number of decimals it rounds to; all is False or None where the query
-    doesn't parse.
+    `digits` is the number of decimals that it rounds to. If the query doesn't parse, all fields
+    are False or None.
     """
 
     distinct: bool = False
@@ -74,26 +74,27 @@ def select_form(sql: str) -> SelectForm:
 
 
 def asks_set(question: str, gold: SelectForm) -> bool:
-    """Tell if only what is in the answer counts, not how often it is said.
+    """Return whether the answer is a set, so that duplicates don't count.
 
-    So it is where the gold says DISTINCT, where it gives yes or no (a yes said twice is a
-    yes), and where the wording asks which ones there are.
+    This holds if the gold SQL has DISTINCT, if it returns yes or no, or if the question asks which
+    ones there are.
     """
     by_wording = bool(_SET.search(question) and not _EACH.search(question))
     return gold.distinct or gold.truth_value or by_wording
 
 
 def asks_order(question: str, gold: SelectForm) -> bool:
-    """Tell if the rows' order is taken for part of the answer: the gold has ORDER BY.
+    """Return whether the order of rows counts: the gold SQL has ORDER BY.
 
-    No list of words covers how people ask for an order. So it counts wherever the gold orders,
-    unless the wording says that it doesn't matter; `words_order` tells where nobody can be sure.
+    People ask for an order in too many ways for a list of words. The order therefore counts
+    whenever the gold SQL orders, unless the question says that it doesn't matter. `words_order`
+    tells whether the wording is sure.
     """
     return gold.ordered and _NO_ORDER.search(question) is None
 
 
 def words_order(question: str) -> bool:
-    """Tell if the wording surely asks for an order."""
+    """Return whether the wording surely asks for an order."""
     return _ORDER.search(question) is not None
 
 

@@ -1,7 +1,7 @@
-"""The human audit of a judge: a blinded sample on one sheet a rater, and reading the sheets back.
+"""The human audit of a judge: writes a blinded sample, one sheet for each rater, and reads them.
 
-A sheet holds what the judge was shown and not what it said. The key, which tells which run a case
-is and what the judge said of it, stays with whoever runs the audit.
+A sheet holds what the judge saw, but not its verdict. The key holds the run and the verdict of each
+case, and stays with the person who runs the audit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sentinel_sql.labels.record import JudgeName, Label, LabelsHeader
 
 KEY = "key.json"
 LONGEST_CELL = 32_000
-"""Characters of a cell of a sheet; ours: a spreadsheet holds no more than 32,767."""
+"""Longest cell of a sheet, in characters (our choice): a spreadsheet allows 32,767."""
 
 COLUMNS = (
     *("case", "question", "reference_sql", "reference_result", "answer_sql", "answer_result"),
@@ -37,7 +37,7 @@ _STARTS_A_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 
 class AuditCase(BaseModel):
-    """One case of the key: which run it is, and what the judge said of its answer."""
+    """One case of the key: its run, and the judge's verdict on the answer."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)
 
@@ -48,9 +48,9 @@ class AuditCase(BaseModel):
 
 
 class AuditKey(BaseModel):
-    """What the sheets don't say: never give it to a rater before all sheets are back.
+    """The secret part of an audit: don't give it to a rater before all sheets are back.
 
-    `judged` is how many judged verdicts the sample was drawn from.
+    `judged` is the number of verdicts that the sample was drawn from.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)
@@ -66,22 +66,22 @@ class AuditKey(BaseModel):
 
 
 def draw(header: LabelsHeader, labels: Mapping[str, Label], *, size: int, seed: int) -> AuditKey:
-    """Draw a simple random sample of the judged verdicts; all of them where there are fewer.
+    """Draw a simple random sample of the judged verdicts; all if there are fewer.
 
     Args:
-        header: of the labels.
-        labels: by run id; their order doesn't matter.
+        header: header of the labels.
+        labels: labels by run id, in any order.
         size: cases to draw, ≥ 1.
         seed: equal seeds and labels give equal samples.
 
     Raises:
-        LabelsError: no verdict of the judge's own is among the labels.
+        LabelsError: the labels hold no verdict of the judge itself.
     """
     judged = sorted((x for x in labels.values() if x.judged), key=lambda x: x.question_id)
     if not judged:
         raise LabelsError(
             "no judged verdict is among these labels: only answers that the strict comparison "
-            "refused are audited, so label with --judge rules or llm, or collect more runs"
+            "rejected are audited, so label with --judge rules or llm, or collect more runs"
         )
     chosen = random.Random(seed).sample(judged, min(size, len(judged)))  # noqa: S311
     return AuditKey(
@@ -107,13 +107,13 @@ def read_key(path: Path) -> AuditKey:
     """Read the key of an audit.
 
     Raises:
-        LabelsError: it isn't there or is none.
+        LabelsError: the file is missing, or is no key.
     """
     try:
         return AuditKey.model_validate_json(path.read_bytes())
     except OSError as error:
         raise LabelsError(
-            f"{path} can't be read ({error.strerror}): name the folder that `sentinel audit "
+            f"{path} can't be read ({error.strerror}): give the folder that `sentinel audit "
             "export` made"
         ) from error
     except ValidationError as error:
@@ -123,14 +123,14 @@ def read_key(path: Path) -> AuditKey:
 
 
 def sheet(key: AuditKey, cases: Mapping[str, Case], *, rater: int) -> bytes:
-    """Return the sheet of one rater as CSV, UTF-8 with the mark that spreadsheets look for.
+    """Return the sheet of one rater as CSV, in UTF-8 with a byte order mark.
 
-    Each rater has the cases in an order of their own, so that tiring doesn't hit the same ones. A
-    cell that a spreadsheet would take for a formula starts with an apostrophe.
+    Each rater gets the cases in another order, so that fatigue doesn't affect the same cases. A
+    cell that a spreadsheet would read as a formula starts with an apostrophe.
 
     Args:
-        key: of the audit.
-        cases: by run id.
+        key: key of the audit.
+        cases: cases by run id.
         rater: number of the rater, from 1.
     """
     rows = list(key.cases)
@@ -146,7 +146,7 @@ def sheet(key: AuditKey, cases: Mapping[str, Case], *, rater: int) -> bytes:
 
 
 def harmless(text: str) -> str:
-    """Return a cell that no spreadsheet computes or refuses: marked, cut, without control signs."""
+    """Return a cell that is safe for spreadsheets: no formula, not too long, no control signs."""
     text = "".join(sign for sign in text if sign >= " " or sign in "\n\t")
     start = text.lstrip(" ")[:1]
     marked = f"'{text}" if start in _STARTS_A_FORMULA and start else text
@@ -155,15 +155,15 @@ def harmless(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Ratings:
-    """What one rater returned.
+    """The verdicts of one rater.
 
     Attributes:
-        rater: name of the sheet's file without its ending.
-        verdicts: by case, only where the rater said correct (True) or not (False).
-        left_open: cases that stand in the sheet without a verdict.
-        missing: cases that the sheet lacks.
-        repeated: further lines of a case that say the same again.
-        other_columns: columns that no audit asked for; they were passed over.
+        rater: file name of the sheet without its extension.
+        verdicts: case → correct (True) or not (False); only cases with a verdict.
+        left_open: cases of the sheet without a verdict.
+        missing: cases that aren't in the sheet.
+        repeated: further lines of the same case with the same verdict.
+        other_columns: columns that aren't part of a sheet; they are ignored.
     """
 
     rater: str
@@ -175,15 +175,15 @@ class Ratings:
 
 
 def read_sheet(path: Path, key: AuditKey) -> Ratings:
-    """Read a sheet as raters and their spreadsheets return it.
+    """Read a returned sheet, as spreadsheets save it.
 
-    Commas, semicolons or tabs; UTF-8, UTF-16 or a Windows page; lines in any order, columns in
-    any order, more or fewer of them. Only `case` and `correct` are read.
+    It may have commas, semicolons or tabs, be in UTF-8, UTF-16 or a Windows code page, and have
+    lines and columns in any order. Only the columns `case` and `correct` are read.
 
     Raises:
-        LabelsError: it can't be read, a column is missing, a line is of no case or of another
-            audit, a verdict is none, or a case has two. The message names the line and never
-            quotes what stands there.
+        LabelsError: the sheet can't be read, a column is missing, a line isn't of this audit, a
+            verdict can't be read, or a case has two verdicts. The message names the line and
+            never quotes it.
     """
     lines = _lines(path)
     columns = [name.strip().casefold() for name in lines[0]]
@@ -197,29 +197,29 @@ def read_sheet(path: Path, key: AuditKey) -> Ratings:
         case = line[at_case].strip().casefold() if at_case < len(line) else ""
         if case not in known:
             raise LabelsError(
-                f"{path}, row {number} is of no case of this audit: give the sheet that belongs "
-                "to it, its column `case` as it was exported"
+                f"{path}, row {number} is of no case of this audit: give a sheet of this audit, "
+                "with its column `case` unchanged"
             )
-        said = line[at_correct].strip().casefold() if at_correct < len(line) else ""
-        if said not in _VERDICTS:
+        text = line[at_correct].strip().casefold() if at_correct < len(line) else ""
+        if text not in _VERDICTS:
             raise LabelsError(
                 f"{path}, row {number} ({case}) has no verdict that can be read in its column "
                 "`correct`: write 1 or 0 there, or leave it blank, and put words into `comment`"
             )
-        verdict = _VERDICTS[said]
+        verdict = _VERDICTS[text]
         if case in seen:
             if None not in (verdict, seen[case]) and verdict != seen[case]:
                 raise LabelsError(
-                    f"{path}, row {number} says another verdict of {case} than a row before: "
-                    "leave one of the two"
+                    f"{path}, row {number} has another verdict on {case} than an earlier row: "
+                    "keep one of the two"
                 )
             repeated += 1
             verdict = seen[case] if verdict is None else verdict
         seen[case] = verdict
     return Ratings(
         rater=path.stem,
-        verdicts={case: said for case, said in seen.items() if said is not None},
-        left_open=sum(said is None for said in seen.values()),
+        verdicts={case: verdict for case, verdict in seen.items() if verdict is not None},
+        left_open=sum(verdict is None for verdict in seen.values()),
         missing=len(known - seen.keys()),
         repeated=repeated,
         other_columns=len([name for name in columns if name and name not in COLUMNS]),
@@ -231,7 +231,7 @@ def _lines(path: Path) -> Sequence[list[str]]:
         data = path.read_bytes()
     except OSError as error:
         raise LabelsError(f"{path} can't be read ({error.strerror}): check the path") from error
-    text = _decoded(data)
+    text = _decode(data)
     for delimiter in (",", ";", "\t"):
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         try:
@@ -241,25 +241,24 @@ def _lines(path: Path) -> Sequence[list[str]]:
         names = [name.strip().casefold() for name in lines[0]] if lines else []
         if "case" in names and "correct" in names:
             for name in ("case", "correct"):
-                if names.count(name) > 1:  # which of them the rater meant, nobody can tell
+                if names.count(name) > 1:  # it is unknown which one the rater meant
                     raise LabelsError(
-                        f"{path} has {names.count(name)} columns `{name}`: leave the one that "
-                        "counts"
+                        f"{path} has {names.count(name)} columns `{name}`: keep one of them"
                     )
             return lines
     raise LabelsError(
         f"{path} has no header line with the columns `case` and `correct`: return the sheet as "
-        "CSV with its first line as it was exported"
+        "CSV with its first line unchanged"
     )
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("cp1252", "replace")
-    # Excel puts a line "sep=;" above the header where a separator was set by hand.
+    # Excel puts a line "sep=;" above the header if the user chose a separator.
     first, end, rest = text.partition("\n")
     return rest if end and first.strip().casefold().startswith("sep=") else text

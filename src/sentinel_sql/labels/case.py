@@ -1,4 +1,4 @@
-"""One answer to be judged, as a language model or a human rater is shown it."""
+"""One answer to judge, as shown to a language model or a human rater."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from sentinel_sql.database.executor import Cell, ExecutionResult
 from sentinel_sql.labels.rules import Answer
 
 ROWS_SHOWN = 20
-"""Rows of a result that are shown unless told otherwise; ours: more are rarely compared by eye."""
+"""Rows of a result that are shown by default (our choice)."""
 
 CELL_SHOWN = 200
-"""Characters of a cell that are shown; ours: long enough to tell two stored texts apart."""
+"""Characters of a cell that are shown (our choice): enough to distinguish stored texts."""
 
 COLUMNS_SHOWN = 30
-"""Columns that are shown; ours: a wider result is a table copied out, not an answer."""
+"""Columns that are shown (our choice): a wider result is a whole table, not an answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """An answer that the strict comparison refused, beside the gold one; all as plain text.
+    """An answer that the strict comparison rejected, and the gold answer, as plain text.
 
     Attributes:
-        run_id: of the run, never shown to whoever judges.
-        question: its wording.
+        run_id: id of the run; never shown to the judge.
+        question: text of the question.
         gold_sql: the gold query.
-        gold_result: its result, at most so many rows.
-        answer_sql: the committed query.
-        answer_result: its result.
+        gold_result: first rows of its result.
+        answer_sql: the agent's final query.
+        answer_result: first rows of its result.
     """
 
     run_id: str
@@ -56,12 +56,12 @@ class Case:
 
     @property
     def sha256(self) -> str:
-        """Hash of all that is shown; another answer or another gold makes another case."""
+        """Hash of all fields; another answer or another gold makes another case."""
         return hashlib.sha256(json.dumps(astuple(self)).encode()).hexdigest()
 
 
 def shown_result(result: ExecutionResult, *, rows: int) -> str:
-    """Say what a query returned: how much, the columns' names, and its first rows, one a line."""
+    """Return a result as text: its size, column names and first rows, one row a line."""
     if result.kind in ("error", "refused"):
         return "the query failed"
     count = f"{len(result.rows)}{' or more' if result.truncated else ''}"

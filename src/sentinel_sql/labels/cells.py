@@ -1,4 +1,4 @@
-"""Brings the cells of two results into one comparable form, values kept and types forgiven."""
+"""Makes the cells of two results comparable: equal values of different types become equal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TypeAlias
 from sentinel_sql.database.executor import Cell
 
 Key: TypeAlias = tuple[str, object]
-"""What a cell is compared by: its kind and its value in one spelling."""
+"""A comparable cell: its kind, and its value in a normal form."""
 
 Rows: TypeAlias = list[tuple[Key, ...]]
 
 NOISE = 1e-9
-"""Relative difference up to which two numbers, not both whole, are the same; ours: far above
-what summing in another order changes, far below what a measurement shows."""
+"""Relative difference up to which two numbers count as equal, unless both are whole (our choice):
+far above rounding errors of sums, far below the precision of measurements."""
 
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(?::(\d\d)(?:\.0+)?)?)?")
@@ -27,7 +27,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(?::(\d\d)(?:\.0+)?)?)?"
 def comparable(
     gold: Sequence[Sequence[Cell]], predicted: Sequence[Sequence[Cell]], *, digits: int | None
 ) -> tuple[Rows, Rows]:
-    """Return both results with cells as keys that are equal where the values are.
+    """Return both results with each cell as a key; equal values have equal keys.
 
     Numbers are equal across int, float and plain decimal text (`'90'`, 90, 90.0), and up to
     `NOISE` where one isn't whole; text with a leading zero is a code, not a number. Text is
@@ -36,24 +36,26 @@ def comparable(
     Args:
         gold: rows × columns.
         predicted: rows × columns.
-        digits: decimals that numbers are rounded to first, or None to leave them.
+        digits: decimals to round numbers to first, or None.
     """
     raw = [[[_key(cell) for cell in row] for row in rows] for rows in (gold, predicted)]
     numbers = {value for rows in raw for row in rows for kind, value in row if kind == "number"}
-    same = _merged(float(n) if isinstance(n, float) else n for n in numbers)  # type: ignore[misc]
+    same = _merge_close(float(n) if isinstance(n, float) else n for n in numbers)  # type: ignore[misc]
 
     if digits is not None:
-        same = _rounded(same, digits)
+        same = _round(same, digits)
 
-    def settled(key: Key) -> Key:
+    def with_merged_number(key: Key) -> Key:
         return ("number", same[key[1]]) if key[0] == "number" else key
 
-    gold_keys, predicted_keys = [[tuple(map(settled, row)) for row in rows] for rows in raw]
+    gold_keys, predicted_keys = [
+        [tuple(map(with_merged_number, row)) for row in rows] for rows in raw
+    ]
     return gold_keys, predicted_keys
 
 
 def distinctive(column: Iterable[Key]) -> bool:
-    """Tell if a column's values could hardly be met by chance: text, a time, a large number."""
+    """Return whether a column's values can hardly match by chance: text, times, large numbers."""
     return any(
         kind in ("text", "time", "bytes")
         or (isinstance(value, int | float) and (abs(value) >= 100 or value != int(value)))
@@ -78,8 +80,8 @@ def _key(cell: Cell) -> Key:
     return ("text", text.casefold())
 
 
-def _rounded(numbers: dict[object, int | float], digits: int) -> dict[object, int | float]:
-    """Round as SQLite does, whose halves go away from zero; Python's go to the even digit."""
+def _round(numbers: dict[object, int | float], digits: int) -> dict[object, int | float]:
+    """Round like SQLite, which rounds halves away from zero; Python rounds them to even digits."""
     with closing(sqlite3.connect(":memory:")) as sqlite:
         return {
             key: number
@@ -89,7 +91,7 @@ def _rounded(numbers: dict[object, int | float], digits: int) -> dict[object, in
         }
 
 
-def _merged(numbers: Iterable[int | float]) -> dict[object, int | float]:
+def _merge_close(numbers: Iterable[int | float]) -> dict[object, int | float]:
     # Whole numbers keep their identity: two ids that differ by one are never noise.
     same: dict[object, int | float] = {}
     last: int | float | None = None

@@ -1,4 +1,4 @@
-"""Reads and writes labels files: a header line, then one label a line, whole or not at all."""
+"""Reads and writes labels files: a header line, then one label a line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REMEDY = "make it again with `sentinel label`"
 
 
 def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterable[Label]) -> None:
-    """Write a labels file; it appears whole, readable by its owner only, or not at all.
+    """Write a labels file, readable by its owner only; on an error, no part of it appears.
 
     Raises:
         LabelsError: two labels have one question id, or the file can't be written.
@@ -36,7 +36,7 @@ def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterab
     for label in labels:
         if label.question_id in seen:
             raise LabelsError(
-                f"two runs carry the question id {_shown(label.question_id)}: label stores whose "
+                f"two runs have the question id {_shown(label.question_id)}: label stores whose "
                 "runs have distinct ids"
             )
         seen.add(label.question_id)
@@ -55,17 +55,17 @@ def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterab
 
 
 def check_place(path: Path) -> None:
-    """Make sure that labels may be written there, before the work that makes them.
+    """Check that labels may be written to a path, before the work that makes them.
 
-    Labels replace older ones and nothing else: a store, questions or verdicts that were named by
-    mistake stay as they are.
+    Labels may replace only labels, so a store, questions or verdicts given by mistake stay
+    unchanged.
 
     Raises:
-        LabelsError: another kind of file is there, or the place can't be written.
+        LabelsError: the path holds another kind of file, or can't be written.
     """
     try:
         if os.path.lexists(path) and not path.is_dir() and not path.is_file():
-            return  # a pipe or a device takes what comes
+            return  # a pipe or a device holds nothing to lose
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         check_writable(Path(os.path.realpath(path)).parent, make=False)
@@ -79,13 +79,13 @@ def check_place(path: Path) -> None:
         ) from error
     if start.strip() and b'"sentinel-labels/' not in start.split(b"\n", 1)[0]:
         raise LabelsError(
-            f"{path} holds something else than labels, which would be lost: name another place for "
-            "the labels"
+            f"{path} holds something other than labels, which would be lost: name another place "
+            "for the labels"
         )
 
 
 def read_labels(path: str | PathLike[str]) -> Labels:
-    """Read what `write_labels` wrote: the header, and the labels by question id.
+    """Read a labels file: the header, and the labels by question id.
 
     Raises:
         LabelsError: the file is missing, isn't a labels file, has another version, is cut
@@ -126,27 +126,27 @@ def read_labels(path: str | PathLike[str]) -> Labels:
 
 
 def _header_json(header: LabelsHeader, *, labels: int) -> dict[str, Any]:
-    told = {"model": header.model, "prompt_sha256": header.prompt_sha256}
+    optional = {"model": header.model, "prompt_sha256": header.prompt_sha256}
     return {
         "format": FORMAT,
         "judge": header.judge,
         "mode": header.mode,
         "database": header.database,
         "clock": header.clock,
-        **{name: value for name, value in told.items() if value is not None},
+        **{name: value for name, value in optional.items() if value is not None},
         "schema": header.schema.to_json(),
         "labels": labels,
     }
 
 
 def _label_json(label: Label) -> dict[str, Any]:
-    # What only a language model's verdict has is left out elsewhere.
+    # Only verdicts of a language model have these fields.
     unset = {name for name in ("model", "prompt_sha256") if getattr(label, name) is None}
     return label.model_dump(exclude=unset)
 
 
 def _header(path: Path, line: bytes) -> tuple[LabelsHeader, int | None]:
-    """Return the header, and how many labels the file had; None in one of an older version."""
+    """Return the header and the stated number of labels; None in a file of an older version."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):

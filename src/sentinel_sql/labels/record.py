@@ -1,8 +1,8 @@
-"""What is known of one recorded run beside the run itself, and the file that holds it.
+"""The label of a recorded run, and the header of a labels file.
 
 A labels file is JSON Lines: a header (`sentinel-labels/1`: judge, equivalence mode, database,
-clock, schema) and then one `Label` a line. The schema rides in the header so that fitting
-needs no database.
+clock, schema) and then one `Label` a line. The header holds the schema, so that fitting needs no
+database.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ FORMAT = "sentinel-labels/1"
 JudgeName = Literal["strict", "rules", "llm"]
 
 UNJUDGED = "unjudged"
-"""The reason of an answer that no verdict could be had for: kept apart, never guessed."""
+"""Reason of an answer without a verdict; a verdict is never guessed."""
 
 TIMED_OUT = "timed-out"
-"""The reason of an answer whose query ran into the deadline: slow isn't wrong, so unjudged."""
+"""Reason of an answer whose query took too long; slow isn't wrong, so it is unjudged."""
 
 OUT_OF_MEMORY = "out-of-memory"
 """The reason of an answer whose query needed more memory than it may take: unjudged, too."""
 
 TIED = "tied"
-"""The reason of an answer that is right because the gold's tied rows may come like that too."""
+"""Reason of an answer that is right because tied rows of the gold may come in its order too."""
 
 _NO_JUDGE_ASKED = frozenset({"answer-error", "answer-refused", "rows-differ"})
 
@@ -40,11 +40,11 @@ class Label(BaseModel):
 
     `correct` is the target: True only for an answer to an answerable question that the judge
     accepts, False for every other answer, None where the run gave none (abstained, cap).
-    `strict` is the official execution match, None where no answer was compared with a gold one:
-    also for an answer to an unanswerable question, whose `correct` is False. `question_id` is
+    `strict` is the official execution match. It is None if no answer was compared with a gold
+    one, also for an answer to an unanswerable question, whose `correct` is False. `question_id` is
     the run's, so a repeated trial keeps its `id#k`. `reason` is a code of
-    docs/reference/labels.md. Where a language model was asked, `model` and
-    `prompt_sha256` tell which, and by what prompt.
+    docs/reference/labels.md. For verdicts of a language
+    model, `model` and `prompt_sha256` hold the model and the prompt.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)
@@ -60,12 +60,12 @@ class Label(BaseModel):
 
     @property
     def without_verdict(self) -> bool:
-        """True for an answer to an answerable question of which nobody knows if it is correct."""
+        """True for an answer to an answerable question that wasn't judged."""
         return self.answerable and self.outcome == "answered" and self.correct is None
 
     @property
     def judged(self) -> bool:
-        """True where the judge's own word decided, of an answer that was refused strictly."""
+        """True if the judge itself decided, after the strict comparison rejected the answer."""
         return (
             self.strict is False and self.correct is not None and self.reason not in _NO_JUDGE_ASKED
         )
@@ -73,11 +73,11 @@ class Label(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelsHeader:
-    """Under what the labels of one file were made.
+    """How the labels of one file were made.
 
-    `judge` made `correct`, the equivalence `mode` made `strict`; `schema`, `clock` (the
-    database's own current time) and `database` (its name) are what the runs were over. `model`
-    and `prompt_sha256` are the `llm` judge's.
+    `judge` decided `correct`, and the equivalence `mode` decided `strict`. `schema`, `clock` (its
+    own current time) and `database` (its name) describe the runs' database. `model` and
+    `prompt_sha256` are those of the `llm` judge.
     """
 
     judge: JudgeName
@@ -90,7 +90,7 @@ class LabelsHeader:
 
 
 class Labels(NamedTuple):
-    """The labels of one file: under what they were made, and each by its run's question id."""
+    """The labels of one file: the header, and each label by its run's question id."""
 
     header: LabelsHeader
     by_run: Mapping[str, Label]

@@ -1,7 +1,8 @@
-"""The `rules` judge: whether a careful reader accepts a strict-wrong answer, and by which rule.
+"""The `rules` judge: accepts a strict-wrong answer if a careful reader would, with the rule.
 
-Deterministic, and ours. It forgives form, never a value: where in doubt it says "not correct",
-because a wrong "correct" teaches a monitor to deliver wrong answers (docs/reference/labels.md).
+It is deterministic, and ours. It accepts differences of form, but never of a value. In doubt it
+says "not correct", because a wrong "correct" teaches a monitor to deliver wrong answers
+(docs/reference/labels.md).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sentinel_sql.labels.answer_form import (
 from sentinel_sql.labels.cells import Rows, comparable, distinctive
 
 EXTRA_COLUMNS = 2
-"""Columns beside the gold's that an answer may have, such as an id and a count."""
+"""Most further columns of an answer, such as an id and a count."""
 
 _MAPS_TRIED = 5_000
 
@@ -32,7 +33,7 @@ _NO = frozenset({"no", "false", "n"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What a judge says of one answer; `reason` is a code of docs/reference/labels.md."""
+    """A judge's verdict on one answer; `reason` is a code of docs/reference/labels.md."""
 
     correct: bool
     reason: str
@@ -40,23 +41,23 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """A query and what it gave back."""
+    """A query and its result."""
 
     sql: str
     result: ExecutionResult
 
 
 def judge_by_rules(question: str, gold: Answer, predicted: Answer) -> Verdict:
-    """Judge an answer that the strict comparison refused; both queries executed, untruncated.
+    """Judge an answer that the strict comparison rejected; both results must be whole.
 
     Args:
-        question: its wording, which tells whether a set or an order is asked for.
+        question: its text, which may ask for a set or an order.
         gold: the gold SQL and its result.
         predicted: the committed SQL and its result.
 
     Returns:
-        Correct with the forgiven differences as reason, joined by `+` (`same-values` if only
-        types differ); or not correct with what differs.
+        Correct, with the accepted differences as reason, joined by `+` (`same-values` if only
+        types differ); or not correct, with the difference as reason.
     """
     wanted, given = gold.result, predicted.result
     if not given.rows:
@@ -76,8 +77,8 @@ def judge_by_rules(question: str, gold: Answer, predicted: Answer) -> Verdict:
         for as_set in (False, True) if set_wanted else (False,):
             reason = _agreement(rows, answered, wanted, given, as_set=as_set, ordered=ordered)
             if reason is not None:
-                forgiven = ["rounded"] * (digits is not None) + reason + ["duplicates"] * as_set
-                return Verdict(correct=True, reason="+".join(forgiven) or "same-values")
+                accepted = ["rounded"] * (digits is not None) + reason + ["duplicates"] * as_set
+                return Verdict(correct=True, reason="+".join(accepted) or "same-values")
     if len(given.columns) > len(wanted.columns) + EXTRA_COLUMNS:
         return Verdict(correct=False, reason="too-many-columns")
     plain = comparable(wanted.rows, given.rows, digits=None)
@@ -96,14 +97,14 @@ def _agreement(
     as_set: bool,
     ordered: bool,
 ) -> list[str] | None:
-    """Return what must be forgiven in the columns for both to agree, or None if they don't."""
+    """Return the column differences to accept so that both agree, or None if they don't agree."""
     width, given_width = len(wanted.columns), len(given.columns)
     if given_width > width + EXTRA_COLUMNS or (not as_set and len(rows) != len(answered)):
         return None
-    goal = _settled(rows, as_set=as_set, ordered=ordered)
+    goal = _normalize(rows, as_set=as_set, ordered=ordered)
     for columns in _column_maps(rows, answered, width, given_width, as_set=as_set):
         chosen = [tuple(row[column] for column in columns) for row in answered]
-        if _settled(chosen, as_set=as_set, ordered=ordered) != goal:
+        if _normalize(chosen, as_set=as_set, ordered=ordered) != goal:
             continue
         if given_width > width:
             if all(
@@ -117,7 +118,7 @@ def _agreement(
     return None
 
 
-def _settled(rows: Sequence[tuple[object, ...]], *, as_set: bool, ordered: bool) -> object:
+def _normalize(rows: Sequence[tuple[object, ...]], *, as_set: bool, ordered: bool) -> object:
     if ordered:
         return list(dict.fromkeys(rows)) if as_set else list(rows)
     return set(rows) if as_set else Counter(rows)
@@ -126,17 +127,17 @@ def _settled(rows: Sequence[tuple[object, ...]], *, as_set: bool, ordered: bool)
 def _column_maps(
     rows: Rows, answered: Rows, width: int, given_width: int, *, as_set: bool
 ) -> Iterator[tuple[int, ...]]:
-    """Yield maps gold column → answered column under which each column's values agree."""
+    """Yield maps from gold columns to answer columns with equal values in each column."""
 
     def values(table: Rows, column: int) -> object:
-        return _settled([(row[column],) for row in table], as_set=as_set, ordered=False)
+        return _normalize([(row[column],) for row in table], as_set=as_set, ordered=False)
 
     given = [values(answered, column) for column in range(given_width)]
     options: list[list[int]] = []
     for column in range(width):
         wanted = values(rows, column)
         alike = [other for other in range(given_width) if given[other] == wanted]
-        # Its own place first, so that a permutation is only found where one is needed.
+        # The same place comes first, so that columns are permuted only if necessary.
         options.append([c for c in alike if c == column] + [c for c in alike if c != column])
     budget = _MAPS_TRIED
     stack: list[tuple[int, ...]] = [()]
@@ -163,8 +164,8 @@ def _difference(rows: Rows, answered: Rows) -> str:
 
 
 def _rounded_to(gold: SelectForm, predicted: SelectForm) -> int | None:
-    # The gold's rounding is the precision asked for; the answer's own must keep two decimals,
-    # or 0.7 would pass for 0.65.
+    # The gold's rounding is the precision of the question. The answer's own rounding must keep
+    # two decimals, or 0.7 would count as 0.65.
     if gold.digits is not None:
         return gold.digits
     return predicted.digits if predicted.digits is not None and predicted.digits >= 2 else None

@@ -15,8 +15,8 @@ OFFICIAL_MODES: Mapping[str, str] = {
     "eicu": "ehrsql-v1",
     "mimic_iv": "ehrsql-2024",
 }
-"""Modes of the data sets over these databases; an official mode is right for its data set alone, as
-it reads `now` as that data set's date and forgives what its scorer forgave."""
+"""Database → mode of its data set. An official mode fits only its data set: it reads `now` as that
+data set's date, and accepts what its scorer accepts."""
 
 OTHERS_MODE = "sentinel-1"
 
@@ -25,7 +25,7 @@ def mode_named(name: str) -> Equivalence:
     """Return the equivalence mode of that name.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such mode.
     """
     if name not in MODES:
         raise InputError(f"there is no equivalence mode {name!r}: choose one of {', '.join(MODES)}")
@@ -33,14 +33,14 @@ def mode_named(name: str) -> Equivalence:
 
 
 def mode_of(questions: Iterable[Question], database: str) -> str:
-    """Return the mode of the data set that questions are of, or ours where they are of none.
+    """Return the mode of the questions' data set, or ours for other questions.
 
     Args:
-        questions: each of its own `database`, told by name.
-        database: name of the database of questions that don't name one.
+        questions: each may name its own `database`.
+        database: database of the questions that don't name one.
 
     Raises:
-        InputError: they are of data sets with different modes.
+        InputError: the questions are of data sets with different modes.
     """
     names = {(question.database or database).lower() for question in questions}
     modes = {OFFICIAL_MODES.get(name, OTHERS_MODE) for name in names} or {OTHERS_MODE}
@@ -59,9 +59,9 @@ def strict_match(
     gold: ExecutionResult,
     predicted: ExecutionResult,
 ) -> bool | None:
-    """Say whether both executions gave the same answer under `mode` (paper section 4, "strict").
+    """Return whether both results are the same answer under `mode` (paper section 4, "strict").
 
-    None where a result was cut at the executor's limits and the rest would decide.
+    None if a result was cut at the executor's limits and the rest would decide.
     """
     ordered = asks_order(question, select_form(gold_sql))
     return mode.same_answer(gold, predicted, ordered=ordered)

@@ -1,8 +1,8 @@
-"""Gold queries that the data don't determine: rows of one rank may come in any order, or be cut.
+"""Finds ties in gold queries: rows of equal rank, whose order or cut is arbitrary (ours).
 
-`ORDER BY value DESC LIMIT 3` over two rows that share the third place has two right answers, and
-which one a database gives is chance. The rows are had once more with what they are ordered by, so
-that an answer can be set beside the right answer that is most like it. Ours.
+`ORDER BY value DESC LIMIT 3` over two rows that share the third place has two right answers, and a
+database may return either. The query is executed again with its sort keys. An answer is then
+compared with the right answer that is closest to it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ _Row: TypeAlias = tuple[Cell, ...]
 class Ranks:
     """All rows that an ordered gold query chooses from, by rank; rows of one rank are tied.
 
-    `first` and `last` are the places of the first row that is returned and of the one after the
-    last.
+    The query returns the rows from `first` up to, but not including, `last`.
     """
 
     tiers: tuple[tuple[_Row, ...], ...]
@@ -38,35 +37,35 @@ class Ranks:
 
     @property
     def cut_through_a_tie(self) -> bool:
-        """Whether the query returns some rows of a rank and leaves out others that differ."""
+        """Whether the query returns only some of several different rows of one rank."""
         return any(
-            0 < len(self._wanted(start, tier)) < len(tier) and len(set(tier)) > 1
-            for start, tier in self._placed()
+            0 < len(self._returned_places(start, tier)) < len(tier) and len(set(tier)) > 1
+            for start, tier in self._tiers_with_starts()
         )
 
     @property
     def order_within_a_tie(self) -> bool:
-        """Whether the order of returned rows of one rank is chance."""
+        """Whether several different rows of one rank are returned, in arbitrary order."""
         return any(
-            len(self._wanted(start, tier)) > 1 and len(set(tier)) > 1
-            for start, tier in self._placed()
+            len(self._returned_places(start, tier)) > 1 and len(set(tier)) > 1
+            for start, tier in self._tiers_with_starts()
         )
 
     def nearest(self, gold: ExecutionResult, answer: ExecutionResult) -> ExecutionResult:
-        """Return the right answer that is most like `answer`; `gold` itself where none is nearer.
+        """Return the right answer that is closest to `answer`; `gold` itself if none is closer.
 
-        Of each rank the rows that stand in the answer at its places come first, in their order.
+        Of each rank, the rows at the same places of the answer are taken first, in their order.
         """
         everything = [row for tier in self.tiers for row in tier]
         known, given = comparable(everything, answer.rows, digits=None)
         form = dict(zip(everything, (Counter(row) for row in known), strict=True))
         answered = [Counter(row) for row in given]
         rows: list[_Row] = []
-        for start, tier in self._placed():
-            places = self._wanted(start, tier)
+        for start, tier in self._tiers_with_starts():
+            places = self._returned_places(start, tier)
             left = list(tier)
             here = answered[len(rows) : len(rows) + len(places)]
-            # anywhere in the answer, for where order doesn't count
+            # then rows from anywhere in the answer, in case order doesn't count
             for other in (*here, *answered):
                 if len(left) <= len(tier) - len(places):
                     break
@@ -78,14 +77,14 @@ class Ranks:
             rows += left[:missing]
         return replace(gold, rows=tuple(rows))
 
-    def _placed(self) -> list[tuple[int, tuple[_Row, ...]]]:
-        placed, start = [], 0
+    def _tiers_with_starts(self) -> list[tuple[int, tuple[_Row, ...]]]:
+        found, start = [], 0
         for tier in self.tiers:
-            placed.append((start, tier))
+            found.append((start, tier))
             start += len(tier)
-        return placed
+        return found
 
-    def _wanted(self, start: int, tier: Sequence[_Row]) -> range:
+    def _returned_places(self, start: int, tier: Sequence[_Row]) -> range:
         return range(max(start, self.first), min(start + len(tier), self.last))
 
 
@@ -97,7 +96,7 @@ def ranks(
     Rows that are cut without an order are of one rank. None, too, where nobody can tell.
 
     Args:
-        gold_sql: as it is executed.
+        gold_sql: the query as it is executed.
         gold: its result.
         execute: runs a query over the same database.
     """
@@ -118,7 +117,7 @@ def ranks(
     total = sum(map(len, tiers))
     last = total if count is None else min(total, first + count)
     found = Ranks(tiers=tiers, first=min(first, total), last=last)
-    # the same rows again, or the query was read wrongly
+    # if the number of rows differs, the query was misread
     return found if last - found.first == len(gold.rows) else None
 
 
@@ -190,7 +189,7 @@ def _with_keys(sql: str) -> tuple[str, int, int, int | None] | None:
 
 
 def _whole(part: object) -> int | None:
-    """Return a LIMIT's or OFFSET's number; -1 where there is none, None where it is computed."""
+    """Return the number of a LIMIT or OFFSET; -1 if there is none, None if it is computed."""
     if part is None:
         return -1
     number = part.expression if isinstance(part, exp.Limit | exp.Offset) else None

@@ -1,6 +1,6 @@
-"""The file of a language model's verdicts: each is on the disk before the next is counted.
+"""The file of a language model's verdicts, to which each verdict is written at once.
 
-JSON Lines beside the labels, 0600. It holds no question, no query and no row.
+It is JSON Lines beside the labels, 0600, and holds no question, query or row.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from sentinel_sql.storage.paths import path_of
 
 FORMAT: Final = "sentinel-verdicts/1"
 _START: Final = b'{"format":"sentinel-verdicts/1"'
-"""Of every line; a last one that starts otherwise wasn't cut off but is of another kind of file."""
+"""Start of every line. A last line that starts otherwise is of another kind of file."""
 
 
 class StoredVerdict(BaseModel):
-    """One case that a model was asked about; `correct` is None where it never said one digit.
+    """A model's verdict on one case; `correct` is None if no reply was a digit.
 
-    `case_sha256` stands for all that the model was shown.
+    `case_sha256` is the hash of all that the model was shown.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)
@@ -43,8 +43,8 @@ class StoredVerdict(BaseModel):
 class VerdictLog:
     """Verdicts opened for adding, by one process at a time; use as a context manager.
 
-    `known` holds those of earlier runs; a verdict is found again by the case, the model and the
-    prompt, so a changed answer or another model is asked anew.
+    A verdict is identified by case, model and prompt. A changed answer or another model is
+    therefore asked again.
     """
 
     def __init__(self, *, path: Path, log: AppendLog, known: list[StoredVerdict]) -> None:
@@ -54,14 +54,15 @@ class VerdictLog:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open a file of verdicts, or make one; a torn last line is set aside.
+        """Open a file of verdicts, or make one; an incomplete last line is moved aside.
 
         Raises:
-            LabelsError: another process writes to it, a line is damaged, or it can't be written.
+            LabelsError: another process writes to the file, a line is damaged, or the file can't
+                be written.
         """
         path = path_of(path)
 
-        def check() -> None:  # a file of another kind, named by mistake, isn't mended
+        def check() -> None:  # a file of another kind, given by mistake, must stay unchanged
             if path.exists():
                 read_verdicts(path)
 
@@ -86,14 +87,14 @@ class VerdictLog:
             raise
 
     def find(self, case: Case, *, model: str, prompt_sha256: str) -> StoredVerdict | None:
-        """Return what this model said of this case by this prompt, or None."""
+        """Return this model's verdict on this case by this prompt, or None."""
         return self._known.get((case.run_id, case.sha256, model, prompt_sha256))
 
     def add(self, verdict: StoredVerdict) -> None:
         """Add a verdict; returns once it is on the disk.
 
         Raises:
-            LabelsError: the disk is full or broken; all verdicts before are kept.
+            LabelsError: the disk is full or broken; earlier verdicts are kept.
         """
         try:
             self._log.append(verdict.model_dump_json().encode())
@@ -113,10 +114,10 @@ class VerdictLog:
 
 
 def read_verdicts(path: str | Path) -> list[StoredVerdict]:
-    """Read a file of verdicts; a last line that was cut off was never acknowledged.
+    """Read a file of verdicts; an incomplete last line is ignored.
 
     Raises:
-        LabelsError: it can't be read, or a line is no verdict.
+        LabelsError: the file can't be read, or a line is no verdict.
     """
     path, found = path_of(path), []
     try:
@@ -130,7 +131,7 @@ def read_verdicts(path: str | Path) -> list[StoredVerdict]:
                     found.append(verdict)
                 elif ended or not (content.startswith(_START) or _START.startswith(content)):
                     raise LabelsError(
-                        f"{path}, line {number} is no {FORMAT} verdict: take the line out, or name "
+                        f"{path}, line {number} is no {FORMAT} verdict: remove the line, or give "
                         "another file with --verdicts"
                     )
     except StoreError as error:

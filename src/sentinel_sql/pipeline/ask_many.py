@@ -1,7 +1,7 @@
-"""Asks an endpoint about many items at once: counts failures, gives up in time, can be interrupted.
+"""Asks an endpoint about many items in parallel, counts failures, and can be interrupted.
 
-Threads ask; one thread, the caller's, keeps what they bring and counts. So progress, failures and
-an interruption are dealt with in one place.
+Worker threads ask. Only the caller's thread keeps results and counts, so that progress, failures
+and an interruption are handled in one place.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 FAILURES_IN_A_ROW = 10
-"""Failures without a result between them after which the endpoint counts as gone; ours."""
+"""Failures in a row after which the endpoint counts as down (our choice)."""
 
 GRACE = 5.0
-"""Seconds that an end before the end waits for calls under way; ours."""
+"""Seconds that an early end waits for running calls (our choice)."""
 
-_LOOK_UP = 0.2
-"""Seconds after which a waiting thread looks whether anybody still reads; ours."""
+_STOP_CHECK = 0.2
+"""Seconds after which a waiting thread checks whether it must stop (our choice)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """How far asking is.
+    """The progress so far.
 
     Attributes:
-        done: results kept.
-        failures: reason → items that failed for it.
-        seconds: since the start.
-        interrupted: the user ended it before its end.
+        done: number of results kept.
+        failures: reason → number of items that failed.
+        seconds: time since the start.
+        interrupted: True if the user ended it early.
     """
 
     done: int
@@ -51,7 +51,7 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        """How many items failed."""
+        """Number of items that failed."""
         return sum(self.failures.values())
 
 
@@ -65,32 +65,32 @@ def ask_many(
     place: Path,
     on_progress: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
-    """Ask about every item, and keep each result as it comes.
+    """Ask about every item, and keep each result as it arrives.
 
-    Items are started in their order. A thread goes on once its last result was dealt with. Ctrl-C
-    and SIGTERM end it early; results that are there by then are kept.
+    Items are started in order. A thread continues once its last result is processed. Ctrl-C and
+    SIGTERM end the work early; results that have arrived by then are kept.
 
     Args:
-        items: what to ask about.
-        ask: yields the results of one item; called in any thread. It may look at the event and
-            return once that is set.
-        keep: keeps one result, in the caller's thread; a result counts as done once the future
-            that it returns is done, or at once without one.
-        workers: items asked about at once; at least one is.
-        what: the results are called so in errors, such as `runs`.
-        place: where they are kept, for errors.
-        on_progress: called in the caller's thread after each result and each failure.
+        items: the items to ask about.
+        ask: yields the results of one item; called in worker threads with (item, event). It may
+            return once the event is set.
+        keep: called with (result) in the caller's thread. If it returns a future, the result counts
+            as done when the future is; otherwise at once.
+        workers: items at the same time, ≥ 1.
+        what: name of the results for errors, such as `runs`.
+        place: where results are kept, for errors.
+        on_progress: called with (tally) in the caller's thread after each result and failure.
 
     Raises:
-        EndpointError: the endpoint is unusable: its very first answer says so, or calls keep
-            failing. What was kept before stays.
-        BaseException: whatever else `ask`, `keep` or the future raises.
+        EndpointError: the endpoint is unusable: its first answer says so, or calls keep failing.
+            Results so far are kept.
+        BaseException: any other error of `ask`, `keep` or the future.
     """
     threads = _Threads(items, ask, count=max(1, workers))
     reader = _Reader(threads.inbox, threads=len(threads.all), keep=keep, on_progress=on_progress)
     interrupted = False
     try:
-        with _terminated_as_interrupted():
+        with _sigterm_as_interrupt():
             threads.start()
             reader.read()
     except KeyboardInterrupt:
@@ -101,8 +101,7 @@ def ask_many(
         threads.stop()
         reader.read_rest()
         raise EndpointError(
-            f"{end}. {reader.done} {what} of this time are kept in {place}; the same command goes "
-            "on from there",
+            f"{end}. {reader.done} new {what} are kept in {place}; the same command resumes there",
             for_every_call=end.for_every_call,
         ) from end
     finally:
@@ -112,36 +111,36 @@ def ask_many(
 
 @dataclass
 class _Result(Generic[Made]):
-    """A result on its way to the reader."""
+    """A result for the reader."""
 
     value: Made
-    taken: threading.Event = field(default_factory=threading.Event)
+    processed: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass
 class _Fault:
-    """What ended the work on an item."""
+    """An error that ended the work on an item."""
 
     error: BaseException
-    taken: threading.Event = field(default_factory=threading.Event)
+    processed: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """A result's future is done."""
+class _StoreReport:
+    """Reports that a result's future is done."""
 
     error: BaseException | None
 
 
-class _Ended:
-    """A thread is done."""
+class _ThreadEnd:
+    """Reports that a thread is done."""
 
 
-_Inbox: TypeAlias = queue.SimpleQueue[_Result[Made] | _Fault | _Stored | _Ended]
+_Inbox: TypeAlias = queue.SimpleQueue[_Result[Made] | _Fault | _StoreReport | _ThreadEnd]
 
 
 class _Threads(Generic[Item, Made]):
-    """Daemon threads, so that a call that hangs can't keep an interrupted process alive."""
+    """The worker threads. They are daemons, so a hanging call can't keep the process alive."""
 
     def __init__(
         self,
@@ -166,7 +165,7 @@ class _Threads(Generic[Item, Made]):
             thread.start()
 
     def stop(self) -> None:
-        """Let no thread begin another item, and wait for those at work for a while, once."""
+        """Stop starting items. The first call also waits up to `GRACE` for running threads."""
         seconds = 0.0 if self._stop.is_set() else GRACE
         self._stop.set()
         until = time.monotonic() + seconds
@@ -183,22 +182,22 @@ class _Threads(Generic[Item, Made]):
                     return
                 try:
                     for value in self._ask(item, self._stop):
-                        self._hand(_Result(value))
+                        self._hand_over(_Result(value))
                         if self._stop.is_set():
                             return
-                except BaseException as error:  # unheard, it would leave its reader waiting
-                    self._hand(_Fault(error))
+                except BaseException as error:  # without this report the reader would wait for ever
+                    self._hand_over(_Fault(error))
         finally:
-            self.inbox.put(_Ended())
+            self.inbox.put(_ThreadEnd())
 
-    def _hand(self, it: _Result[Made] | _Fault) -> None:
+    def _hand_over(self, it: _Result[Made] | _Fault) -> None:
         self.inbox.put(it)
-        while not (it.taken.wait(_LOOK_UP) or self._stop.is_set()):
+        while not (it.processed.wait(_STOP_CHECK) or self._stop.is_set()):
             pass
 
 
 class _Reader(Generic[Made]):
-    """Keeps and counts what the threads bring, in the caller's thread alone."""
+    """Keeps and counts the threads' results, in the caller's thread."""
 
     def __init__(
         self,
@@ -228,23 +227,23 @@ class _Reader(Generic[Made]):
         )
 
     def read(self) -> None:
-        """Deal with everything until all threads are done and all results are kept."""
+        """Process everything until all threads are done and all results are kept."""
         left = self._threads
         while left or self._storing:
             it = self._inbox.get()
-            if isinstance(it, _Ended):
+            if isinstance(it, _ThreadEnd):
                 left -= 1
             elif isinstance(it, _Fault):
                 self._count_fault(it.error)
                 self._on_progress(self.tally())
-                it.taken.set()
+                it.processed.set()
             elif self._settle(it):
                 self._on_progress(self.tally())
             if isinstance(it, _Result):
-                it.taken.set()
+                it.processed.set()
 
     def read_rest(self) -> None:
-        """Keep the results that are there, and wait a while for those on their way to the disk."""
+        """Keep the results that have arrived, and wait up to `GRACE` for unfinished futures."""
         until = time.monotonic() + GRACE
         while True:
             try:
@@ -252,12 +251,12 @@ class _Reader(Generic[Made]):
                 it = self._inbox.get(timeout=max(0.0, wait))
             except queue.Empty:
                 return
-            if isinstance(it, _Result | _Stored):
+            if isinstance(it, _Result | _StoreReport):
                 self._settle(it)
 
-    def _settle(self, it: _Result[Made] | _Stored) -> bool:
-        """Keep a result, or note that one was kept; return whether one is done by this."""
-        if isinstance(it, _Stored):
+    def _settle(self, it: _Result[Made] | _StoreReport) -> bool:
+        """Keep a result, or note that its future is done; return whether a result is now done."""
+        if isinstance(it, _StoreReport):
             self._storing -= 1
             if it.error is not None:
                 raise it.error
@@ -270,7 +269,7 @@ class _Reader(Generic[Made]):
             self.done += 1
             return True
         self._storing += 1
-        stored.add_done_callback(lambda future: self._inbox.put(_Stored(future.exception())))
+        stored.add_done_callback(lambda future: self._inbox.put(_StoreReport(future.exception())))
         return False
 
     def _count_fault(self, error: BaseException) -> None:
@@ -284,8 +283,8 @@ class _Reader(Generic[Made]):
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM end the asking as Ctrl-C does, where signals may be handled at all."""
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Make SIGTERM act like Ctrl-C. Does nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

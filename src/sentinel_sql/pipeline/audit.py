@@ -21,7 +21,7 @@ from sentinel_sql.trajectory.record import Trajectory
 
 @dataclass(frozen=True, kw_only=True)
 class AuditExport:
-    """What an export wrote: the key, and one sheet a rater."""
+    """The files of an export: the key, and one sheet for each rater."""
 
     key: AuditKey
     key_file: Path
@@ -43,37 +43,37 @@ def export_audit(
     """Draw a blinded sample of judged verdicts and write `key.json` and `rater-1.csv`, ….
 
     Args:
-        trajectories: the runs that were labelled.
-        questions: must hold the questions of the sample.
-        database: the one that the labels were made over, at the same clock.
+        trajectories: the labelled runs.
+        questions: questions of these runs.
+        database: the database of the labels, at the same clock.
         labels: header and labels by run id.
         folder: made if absent; files 0600.
-        size: cases to draw; all where there are fewer.
-        raters: sheets to write, ≥ 1.
-        seed: of the sample and of each sheet's order.
-        on_progress: told (cases executed, cases).
+        size: cases to draw; all cases if there are fewer.
+        raters: number of sheets, ≥ 1.
+        seed: seed of the sample and of each sheet's order.
+        on_progress: called with (cases executed, all cases).
 
     Raises:
-        LabelsError: nothing to audit, labels that don't fit the runs, an audit in the folder
-            already, or a folder that can't be written.
+        LabelsError: there is nothing to audit, labels don't fit the runs, the folder holds an
+            audit already, or it can't be written.
     """
-    header, by_id = labels
+    header, by_run = labels
     if header.clock != database.clock:
         raise LabelsError(
-            f"the labels were made at the clock {header.clock}, and the database stands at "
+            f"the labels were made at the clock {header.clock}, but the database's is "
             f"{database.clock}: give --clock '{header.clock}'"
         )
     if header.schema.tables and header.schema.sha256 != database.schema.sha256:
         raise LabelsError(
-            f"the labels were made over a database of another schema than {database.name}'s: name "
-            "the one that they were made over with --database"
+            f"the labels were made over a database of another schema than {database.name}'s: give "
+            "their database with --database"
         )
-    key = draw(header, by_id, size=size, seed=seed)
+    key = draw(header, by_run, size=size, seed=seed)
     files = [folder / KEY, *(folder / f"rater-{number}.csv" for number in range(1, raters + 1))]
-    there = next((file for file in files if os.path.lexists(file)), None)
-    if there is not None:
+    existing = next((file for file in files if os.path.lexists(file)), None)
+    if existing is not None:
         raise LabelsError(
-            f"{there} is there already and may hold a rater's work: name another --out"
+            f"{existing} exists already and may hold a rater's work: give another --out"
         )
     cases = _cases(key, trajectories, questions, database, on_progress)
     try:
@@ -96,20 +96,20 @@ def _cases(
     on_progress: Callable[[int, int], None],
 ) -> Mapping[str, Case]:
     mode = mode_named(key.mode)
-    asked = {question.id: question for question in questions}
+    by_id = {question.id: question for question in questions}
     drawn = {case.question_id for case in key.cases}
     cases: dict[str, Case] = {}
     for run in trajectories:
         run_id = run.question.id
         if run_id not in drawn:
             continue
-        question = asked.get(question_id_of(run_id, asked) or "")
+        question = by_id.get(question_id_of(run_id, by_id) or "")
         gold_sql = None if question is None else question.gold_sql
         final_sql = run.outcome.final_sql
         if question is None or gold_sql is None or final_sql is None:
             raise LabelsError(
-                f"run {run_id!r} is labelled as an answer to an answerable question, and the runs "
-                "or question files given don't say so: name those that were labelled"
+                f"run {run_id!r} is labelled as an answer to an answerable question, but these "
+                "runs or question files say otherwise: give the labelled ones"
             )
         gold, answer = (
             Answer(sql=sql, result=database.execute(mode.postprocess(sql)))
@@ -120,7 +120,6 @@ def _cases(
     missing = next((name for name in sorted(drawn) if name not in cases), None)
     if missing is not None:
         raise LabelsError(
-            f"the store holds no run {missing!r}, which is labelled: name the store that the "
-            "labels are of"
+            f"the store holds no run {missing!r}, which is labelled: give the store of the labels"
         )
     return cases

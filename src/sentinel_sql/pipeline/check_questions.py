@@ -1,4 +1,4 @@
-"""Checks question files against their database: each gold query, and the shipped answer."""
+"""Checks question files against their database: each gold query, and the answer in the data set."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from sentinel_sql.labels.ties import inner_cuts, ranks
 from sentinel_sql.questions.record import Question
 
 NAMED = 20
-"""Mismatches and errors that a report names; the rest is counted."""
+"""Mismatches and errors that a report lists by id; further ones are only counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckReport:
-    """How the gold queries of a question file fare on a database.
+    """The results of the gold queries of a question file on a database.
 
-    Every answerable question is in one of `matched`, `mismatched`, `errors` (its gold SQL
-    can't be executed), `uncompared` (it executes, no answer is shipped) and `cut` (its result
-    is longer than the executor keeps, and the rest would decide). `empty_gold` counts those
-    whose gold executes to no rows, `undetermined` those whose gold may give other rows over the
-    same data: `undetermined_ids` says whether its LIMIT cuts through a tie or its order leaves rows
-    tied. `mismatched_ids`, `empty_gold_ids` and `error_ids` (id → the
-    database's words) name the first `NAMED`.
+    Every answerable question counts in one of `matched`, `mismatched`, `errors` (its gold SQL
+    fails), `uncompared` (the data set has no answer) and `cut` (the result is longer than the
+    executor keeps, and the rest would decide). `empty_gold` counts gold queries without rows.
+    `undetermined` counts gold queries that may return other rows over the same data, and
+    `undetermined_ids` says why: the LIMIT cuts through a tie, or the order leaves rows tied.
+    `mismatched_ids`, `empty_gold_ids` and `error_ids` (id → the database's error) list the first
+    `NAMED`.
     """
 
     mode: str
@@ -49,13 +49,13 @@ class CheckReport:
 
     @property
     def summary(self) -> str:
-        """How many of the queries run and how many match, in a line."""
+        """One line: how many queries run, and how many match."""
         queries = self.matched + self.mismatched + self.errors + self.uncompared + self.cut
         ran = queries - self.errors
         runs = f"all {queries} queries run" if ran == queries else f"{ran} of {queries} queries run"
         compared = self.matched + self.mismatched
         if not compared:
-            return f"{runs}; no answer is given to compare with"
+            return f"{runs}; the data set has no answers to compare with"
         return f"{runs}; {self.matched} of {compared} given answers match, compared by {self.mode}"
 
     def to_json(self) -> dict[str, Any]:
@@ -85,17 +85,16 @@ def check_questions(
     mode: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> CheckReport:
-    """Execute each distinct gold SQL once and compare it with the answers that are shipped.
+    """Execute each distinct gold SQL once and compare it with the answers in the data set.
 
     Args:
-        questions: of this database.
-        database: executes the gold SQL after the mode has prepared it.
-        mode: name of an equivalence mode; by default the one by which such questions are
-            labelled.
-        on_progress: told (answerable questions done, answerable questions in all).
+        questions: questions over this database.
+        database: executes the gold SQL, as the mode prepares it.
+        mode: name of an equivalence mode; None for the one that labels these questions.
+        on_progress: called with (answerable questions done, all answerable questions).
 
     Raises:
-        InputError: no such mode.
+        InputError: there is no such mode.
     """
     mode = mode_of(questions, database.name) if mode is None else mode
     equivalence = mode_named(mode)
@@ -105,15 +104,15 @@ def check_questions(
             by_gold[question.gold_sql].append(question)
     found: dict[str, list[str]] = defaultdict(list)
     error_of: dict[str, str] = {}
-    chance: dict[str, str] = {}
+    reason_of: dict[str, str] = {}
     total, done = sum(map(len, by_gold.values())), 0
-    for gold_sql, asked in by_gold.items():
+    for gold_sql, same_gold in by_gold.items():
         prepared = equivalence.postprocess(gold_sql)
         gold = database.execute(prepared)
         undetermined = _undetermined(prepared, gold, database)
-        for question in asked:
+        for question in same_gold:
             if undetermined is not None:
-                chance[question.id] = undetermined
+                reason_of[question.id] = undetermined
             if gold.kind in ("error", "refused"):
                 found["errors"].append(question.id)
                 error_of[question.id] = gold.error or gold.kind
@@ -121,8 +120,8 @@ def check_questions(
                 found["uncompared"].append(question.id)
             else:
                 verdicts = [
-                    strict_match(equivalence, question.text, gold_sql, gold, shipped)
-                    for shipped in _shipped(question.gold_answer)
+                    strict_match(equivalence, question.text, gold_sql, gold, reading)
+                    for reading in _read_answer(question.gold_answer)
                 ]
                 same = True if True in verdicts else verdicts[0]
                 found[{True: "matched", False: "mismatched", None: "cut"}[same]].append(question.id)
@@ -141,16 +140,16 @@ def check_questions(
         uncompared=len(found["uncompared"]),
         cut=len(found["cut"]),
         empty_gold=len(found["empty_gold"]),
-        undetermined=len(chance),
+        undetermined=len(reason_of),
         mismatched_ids=tuple(found["mismatched"][:NAMED]),
         empty_gold_ids=tuple(found["empty_gold"][:NAMED]),
-        undetermined_ids=dict(list(chance.items())[:NAMED]),
+        undetermined_ids=dict(list(reason_of.items())[:NAMED]),
         error_ids={question_id: error_of[question_id] for question_id in found["errors"][:NAMED]},
     )
 
 
 def _undetermined(sql: str, gold: ExecutionResult, database: Database) -> str | None:
-    """Say why the data don't determine a gold query's result, or return None."""
+    """Return why the data don't determine a gold query's result, or None."""
     known = ranks(sql, gold, database.execute)
     if known is not None:
         ordered = select_form(sql).ordered
@@ -169,8 +168,8 @@ def _undetermined(sql: str, gold: ExecutionResult, database: Database) -> str | 
     return None
 
 
-def _shipped(answer: str) -> list[ExecutionResult]:
-    """Read a printed answer: rows or one cell, as it stands, and with numbers for their texts."""
+def _read_answer(answer: str) -> list[ExecutionResult]:
+    """Read a printed answer (rows or one cell) in two ways: with texts, and with numbers."""
     value: object = answer
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         value = ast.literal_eval(answer.strip())

@@ -1,4 +1,4 @@
-"""Runs an agent over many questions and records every run; resumes where it stopped."""
+"""Runs an agent over many questions and records every run; can be resumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-from sentinel_sql.agent.react import Asked, finished
+from sentinel_sql.agent.react import Asked, make_trajectory
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes import Prober
 from sentinel_sql.errors import InputError, QuestionsError, StoreError
@@ -25,30 +25,30 @@ from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore, read_t
 
 
 class Agent(Protocol):
-    """What can be collected from: `ReactAgent`, or any agent that yields steps.
+    """An agent that yields steps, such as `ReactAgent`.
 
-    One agent is used by all workers at once, so it keeps no state between runs.
+    All workers share one agent, so it must keep no state of a run.
     """
 
     @property
     def info(self) -> AgentInfo:
-        """What tells this agent from another."""
+        """The identity of this agent."""
         ...
 
     def steps(self, question: Asked) -> Iterator[Step]:
-        """Run, and yield each step as it is done."""
+        """Run on a question, and yield each step when it is done."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """How far a collection is.
+    """The progress of a collection.
 
     Attributes:
-        total: questions to run this time.
+        total: questions to run in this call.
         done: runs recorded.
-        failed: runs that failed; they count as gaps and are tried again next time.
-        seconds: since the start.
+        failed: runs that failed; the next call tries them again.
+        seconds: time since the start.
     """
 
     total: int
@@ -58,32 +58,32 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Recorded runs a second; 0 before the first."""
+        """Recorded runs per second; 0 before the first."""
         return self.done / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds that the rest takes at this rate; None before the first run."""
+        """Seconds left at this rate; None before the first run."""
         return (self.total - self.done - self.failed) / self.rate if self.rate else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CollectSummary:
-    """What a collection brought.
+    """The result of a collection.
 
     Attributes:
-        store: the folder that holds the runs.
-        asked: questions given.
-        done: runs recorded this time.
-        already_there: questions whose runs the store held before.
-        failed: reason → how many runs failed for it.
-        gaps: ids of the questions given that have no run in the store now, in their order.
-        steps: steps of the runs recorded this time.
-        prompt_tokens: tokens read for them, as far as the endpoint told.
-        completion_tokens: tokens generated for them, as far as the endpoint told.
-        notes: what was wrong with a reply (`StepNote`: cut, unreadable telemetry) → how many.
+        store: folder of the runs.
+        asked: number of questions given.
+        done: runs recorded by this call.
+        already_there: questions with a run in the store before this call.
+        failed: reason → number of runs that failed.
+        gaps: ids of the given questions that have no run in the store now, in order.
+        steps: steps of the new runs.
+        prompt_tokens: tokens read for them, as reported by the endpoint.
+        completion_tokens: tokens generated for them, as reported by the endpoint.
+        notes: fault of a reply (`StepNote`: cut, unreadable telemetry) → number of replies.
         seconds: wall time.
-        interrupted: the user ended it before its end.
+        interrupted: True if the user ended it early.
     """
 
     store: Path
@@ -111,21 +111,21 @@ def collect(
     prober: Prober | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> CollectSummary:
-    """Run the agent over the questions that the store lacks, and record every run.
+    """Run the agent on the questions without a run in the store, and record every run.
 
-    Questions are started in the order given. A run is recorded once it is on the disk, so that
-    whatever ends the process costs the runs under way and no other. Ctrl-C and SIGTERM end the
-    collection with a summary; runs under way then are given up.
+    Questions are started in the order given. A run counts as recorded when it is on the disk, so
+    the end of the process loses only unfinished runs. Ctrl-C and SIGTERM end the collection with a
+    summary, and drop unfinished runs.
 
     Args:
-        questions: what to ask, ids all different; or their file.
-        agent: who answers; shared by the workers.
-        database: the agent's database, for the store's manifest.
+        questions: the questions, with distinct ids, or their file.
+        agent: the agent; shared by the workers.
+        database: the agent's database; its name, clock and schema go into the store's manifest.
         store: the store's folder; made if absent.
-        workers: runs under way at once, ≥ 1.
-        limit: at most so many new runs this time; None for all.
-        prober: adds probes to each run once it is over; the agent never sees them.
-        on_progress: called in this thread after each run.
+        workers: runs at the same time, ≥ 1.
+        limit: most new runs of this call; None for all.
+        prober: adds probes to each finished run; the agent never sees them.
+        on_progress: called with (progress) in this thread after each run.
 
     Raises:
         InputError: the agent yields something else than a `Step`.
@@ -133,8 +133,8 @@ def collect(
         StoreError: the store is another agent's, in use, damaged or can't be written, or holds
             runs of other questions under ids of these.
         DatabaseError: the database can't be read any more.
-        EndpointError: the endpoint is unusable: its very first answer says so, or runs keep
-            failing. What was recorded before stays.
+        EndpointError: the endpoint is unusable: its first answer says so, or runs keep failing.
+            Runs recorded before are kept.
     """
     questions = questions_from(questions)
     _refuse_doubles(questions)
@@ -158,15 +158,15 @@ def collect(
             )
             return stored
 
-        def show(asked: Tally) -> None:
+        def show(tally: Tally) -> None:
             if on_progress is not None:
                 on_progress(
                     Progress(
-                        total=len(due), done=asked.done, failed=asked.failed, seconds=asked.seconds
+                        total=len(due), done=tally.done, failed=tally.failed, seconds=tally.seconds
                     )
                 )
 
-        asked = ask_many(
+        tally = ask_many(
             due,
             partial(_runs, agent, database, prober),
             keep,
@@ -181,20 +181,20 @@ def collect(
         asked=len(questions),
         done=len(recorded),
         already_there=len(questions) - len(missing),
-        failed=asked.failures,
+        failed=tally.failures,
         gaps=tuple(question.id for question in questions if question.id not in held),
         steps=sum(usage.steps for usage in recorded),
         prompt_tokens=sum(usage.prompt_tokens for usage in recorded),
         completion_tokens=sum(usage.completion_tokens for usage in recorded),
         notes=dict(Counter(note for usage in recorded for note in usage.notes)),
-        seconds=asked.seconds,
-        interrupted=asked.interrupted,
+        seconds=tally.seconds,
+        interrupted=tally.interrupted,
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Usage:
-    """What one run took."""
+    """Steps, tokens and notes of one run."""
 
     steps: int
     prompt_tokens: int
@@ -219,9 +219,9 @@ def _runs(
     question: Question,
     stop: threading.Event,
 ) -> Iterator[Trajectory]:
-    """Yield the run over one question, or nothing where the collection ends before it."""
+    """Yield the run on one question, or nothing if the collection ends before it does."""
     try:
-        run = finished(agent.info, question, database, _until(stop, agent.steps(question)))
+        run = make_trajectory(agent.info, question, database, _until(stop, agent.steps(question)))
     except _StoppedError:
         return
     yield run if prober is None else with_probes(run, prober)
@@ -241,7 +241,7 @@ def _until(stop: threading.Event, steps: Iterator[Step]) -> Iterator[Step]:
 
 
 class _StoppedError(Exception):
-    """The collection ends, so this run is given up."""
+    """The collection ends, so this run is dropped."""
 
 
 def _refuse_others(
@@ -267,4 +267,4 @@ def _refuse_doubles(questions: Sequence[Question]) -> None:
     counts = Counter(question.id for question in questions)
     twice = next((identity for identity, count in counts.items() if count > 1), None)
     if twice is not None:
-        raise QuestionsError(f"question id {twice} is given twice; give each question once")
+        raise QuestionsError(f"two questions have the id {twice}: give each question once")

@@ -1,4 +1,4 @@
-"""Several evaluated agents side by side: their names, and the cross-agent exhibits."""
+"""Compares several evaluated agents: their names, and the cross-agent exhibits."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def compare_agents(
 ) -> dict[str, Exhibit[Any]]:
     """Return the exhibits over the agents of several evaluations, by name.
 
-    Where the agents weren't asked the same questions, each note says so.
+    If the agents weren't asked the same questions, each note says so.
 
     Args:
         evaluations: one for each agent.
-        names: of the agents, in the same order; `agent_names` if None.
+        names: names of the agents, in the same order; None for `agent_names`.
 
     Raises:
-        InputError: no evaluation, or some that can't stand in one table: of another pool, other
-            stakes or other options.
+        InputError: there is no evaluation, or they differ in pool, stakes or options, so that
+            they can't stand in one table.
     """
     if not evaluations:
         raise InputError("no evaluation to compare: name at least one folder")
@@ -60,10 +60,10 @@ def compare_agents(
 
 
 def agent_names(evaluations: Sequence[StoredEvaluation]) -> tuple[str, ...]:
-    """Return a name for the agent of each evaluation, no two alike.
+    """Return a distinct name for the agent of each evaluation.
 
-    That is the model, or else the agent's own name. Where one stands twice, the part of the
-    folder's path in which they differ is added, and a number where even that is alike.
+    It is the model, or else the agent's own name. Equal names get the part of the folder's path
+    in which they differ, or a number if that is equal too.
     """
     names = [_short_name(it) for it in evaluations]
     paths = [it.folder.resolve().parts for it in evaluations]

@@ -1,4 +1,4 @@
-"""The demo: the hospital's benchmark and recorded runs over it, made into an evaluated monitor."""
+"""Builds the demo: a hospital, recorded runs over its benchmark, and a fitted monitor."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ from sentinel_sql.trajectory.store import read_trajectories
 
 JUDGE: JudgeName = "rules"
 MODE = "sentinel-1"
-"""Our own questions are read by people, and their SQL runs as it is written."""
+"""The mode for our own questions, whose SQL is executed unchanged."""
 SEED = 42
 STAMP = "demo.json"
 
 _BY_A_CHECK = ("unanswerable", "below-bar")
-"""Why an answer is withheld; every other reason is of a run without one."""
+"""Reasons to withhold an answer; every other reason means that the run gave none."""
 
 OnStage = Callable[[str], None]
-"""Is told what is done next."""
+"""Called with (a sentence that says which stage begins)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DemoFolder:
-    """Where the parts of a demo lie, whether they are there or not.
+    """The paths of a demo's parts, which need not exist.
 
     Attributes:
         hospital: database, questions, notes and examples.
-        runs: the recorded runs: a copy of a recordings file, or a store where it lies.
-        confidences: what the agent's own model said of its answers.
-        pools, labels, monitor: what was made of the runs.
-        stamp: marks the folder as a demo's; once all is made, it tells of which runs and by
-            which version.
+        runs: the recorded runs: a copy of a recordings file, or the path of the store.
+        confidences: the agent's own model's confidences in its answers.
+        pools, labels, monitor: made from the runs.
+        stamp: marks the folder as a demo's. When the demo is complete, it holds the path of the
+            runs and the version.
     """
 
     hospital: HospitalFolder
@@ -70,7 +70,7 @@ class DemoFolder:
 
     @classmethod
     def at(cls, folder: Path, runs: Path) -> Self:
-        """Name the parts of a demo in this folder."""
+        """Return the paths of a demo in this folder."""
         return cls(
             hospital=HospitalFolder.at(folder),
             runs=runs if runs.is_dir() else folder / f"runs{RECORDINGS}",
@@ -82,8 +82,8 @@ class DemoFolder:
         )
 
 
-def existing(folder: Path) -> DemoFolder | None:
-    """Return the demo that a folder holds, or None where none was finished by this version."""
+def find_demo(folder: Path) -> DemoFolder | None:
+    """Return the demo in a folder, or None if this version completed none there."""
     try:
         stamp = json.loads((folder / STAMP).read_bytes())
         runs = Path(stamp["runs"])
@@ -100,22 +100,22 @@ def build(
 
     Args:
         folder: made if absent; parts of an older demo are replaced.
-        runs: recorded over the default benchmark, by one agent.
-        confidences: of these runs' answers, by the agent's own model; None where it wasn't asked.
-        on_stage: is told each stage.
+        runs: runs of one agent over the default benchmark.
+        confidences: folder of the agent's own model's confidences in these answers, or None.
+        on_stage: called at the start of each stage.
 
     Raises:
-        StoreError: no such runs, or damaged ones.
-        InputError: the folder is none, or a file in it would be lost that is of no demo.
-        LabelsError: runs of other questions than the benchmark's.
-        CannotFitError: too few runs of a kind.
+        StoreError: the runs are missing or damaged.
+        InputError: the path is no folder, or it holds files that no demo made.
+        LabelsError: the runs are of other questions than the benchmark's.
+        CannotFitError: there are too few runs of a kind.
         DatabaseError: the folder can't be written.
     """
     demo = DemoFolder.at(folder, runs)
     ours = _require_ours(demo, confidences=confidences is not None)
     recorded = list(read_trajectories(runs))
     on_stage("building a hospital of 100 patients, and 1,000 questions over it")
-    if demo.stamp.exists():  # of a demo, but of none that is finished
+    if demo.stamp.exists():  # until the new demo is complete, mark the folder as incomplete
         _mark(demo, confidences=ours)
     HospitalFolder.write(folder, seed=SEED)
     _mark(demo, confidences=ours or confidences is not None)
@@ -155,11 +155,11 @@ def build(
 
 
 def _require_ours(demo: DemoFolder, *, confidences: bool) -> bool:
-    """Refuse a folder with files that a demo would replace and none has made.
+    """Refuse a folder with files that a demo would replace, but that no demo made.
 
     Returns:
-        Whether confidences that lie there are a demo's: those that the user had told, hours of
-        work, are never taken away.
+        Whether the confidences there were made by a demo. Those that the user collected take
+        hours of work and are never removed.
     """
     folder = demo.hospital.folder
     if folder.exists() and not folder.is_dir():
@@ -168,8 +168,8 @@ def _require_ours(demo: DemoFolder, *, confidences: bool) -> bool:
         for part in (demo.pools, demo.labels, demo.monitor, demo.confidences, demo.runs):
             if part.parent == folder and part.exists():
                 raise InputError(
-                    f"{part} is there already and of no demo, for {STAMP} isn't beside it: name "
-                    "another folder for the demo"
+                    f"{part} exists already and wasn't made by a demo, because {STAMP} isn't "
+                    "there: give another folder for the demo"
                 )
     try:
         ours = bool(json.loads(demo.stamp.read_bytes()).get("confidences", True))
@@ -177,27 +177,27 @@ def _require_ours(demo: DemoFolder, *, confidences: bool) -> bool:
         ours = not demo.confidences.exists()
     if confidences and not ours and demo.confidences.exists():
         raise InputError(
-            f"{demo.confidences} is there already and wasn't made by a demo: put it elsewhere, or "
-            "name another folder for the demo"
+            f"{demo.confidences} exists already and wasn't made by a demo: move it elsewhere, or "
+            "give another folder for the demo"
         )
     return ours
 
 
-def _mark(demo: DemoFolder, **told: str | bool) -> None:
+def _mark(demo: DemoFolder, **facts: str | bool) -> None:
     try:
         demo.stamp.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(demo.stamp, json.dumps(told) + "\n")
+        write_whole(demo.stamp, json.dumps(facts) + "\n")
     except OSError as error:
         raise InputError(
             f"{demo.stamp} can't be written ({error.strerror}): name another folder"
         ) from error
 
 
-def evaluated(demo: DemoFolder) -> Evaluation:
+def evaluate_demo(demo: DemoFolder) -> Evaluation:
     """Replay every system over the held-out runs; this spends the held-out pool.
 
     Raises:
-        StoreError: no held-out run.
+        StoreError: there is no held-out run.
     """
     header, labels = read_labels(demo.labels)
     return evaluate(
@@ -211,14 +211,14 @@ def evaluated(demo: DemoFolder) -> Evaluation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
-    """One kind of ending on the held-out pool, and the run that shows it best.
+class EndingExample:
+    """One kind of ending on the held-out pool, with its best example.
 
     Attributes:
-        cases: runs that end so.
-        right: of these, the runs where it was right: a delivered answer that is correct, or a
-            stop that cost no correct answer.
-        chosen: id of the run to show, or None where no run ends so.
+        cases: number of runs that end like this.
+        right: number of these where the decision was right: a correct answer was delivered, or
+            a stop cost no correct answer.
+        chosen: id of the example, or None if no run ends like this.
     """
 
     cases: int
@@ -226,35 +226,34 @@ class Shown:
     chosen: str | None
 
 
-def endings(scores: PrefixScores, policy: Policy) -> Mapping[str, Shown]:
+def endings(scores: PrefixScores, policy: Policy) -> Mapping[str, EndingExample]:
     """Choose a run for each kind of ending: `refused`, `stopped` and `delivered`.
 
-    `stopped` is an exit, or an answer withheld; an agent's own abstention or cap is none. The
-    choice, ours: runs where the decision was right first, then those whose agent gave an answer,
-    then those whose answer looks clean (executed and not empty), then the longest; of equals the
-    first by id. So they are telling runs, not typical ones: `cases` and `right` say how it is on
-    the whole.
+    `stopped` is an exit or a withheld answer, but not the agent's own abstention or cap. Our order
+    of choice: runs where the decision was right, then runs with an answer, then clean answers
+    (executed and not empty), then the longest runs, then the first id. The examples are therefore
+    clear, not typical; `cases` and `right` show what is typical.
     """
     verdicts = policy.replay(scores)
     kinds = np.array(KINDS)[verdicts.kinds]
     reasons = np.array(REASONS)[verdicts.reasons]
     withheld = (kinds == "withhold") & np.isin(reasons, _BY_A_CHECK)
     return {
-        "refused": _shown(scores, kinds == "refuse", ~scores.correct),
-        "stopped": _shown(scores, (kinds == "exit") | withheld, ~scores.correct),
-        "delivered": _shown(scores, verdicts.delivered, scores.correct),
+        "refused": _ending_example(scores, kinds == "refuse", ~scores.correct),
+        "stopped": _ending_example(scores, (kinds == "exit") | withheld, ~scores.correct),
+        "delivered": _ending_example(scores, verdicts.delivered, scores.correct),
     }
 
 
 def without_answer(scores: PrefixScores, policy: Policy) -> int:
-    """Count the runs of none of the `endings`: no check stopped them, and they gave no answer."""
+    """Count the runs outside all `endings`: no check stopped them, and they gave no answer."""
     verdicts = policy.replay(scores)
     kinds = np.array(KINDS)[verdicts.kinds]
     reasons = np.array(REASONS)[verdicts.reasons]
     return int(((kinds == "withhold") & ~np.isin(reasons, _BY_A_CHECK)).sum())
 
 
-def _shown(scores: PrefixScores, which: Bools, right: Bools) -> Shown:
+def _ending_example(scores: PrefixScores, which: Bools, right: Bools) -> EndingExample:
     best = min(
         np.flatnonzero(which).tolist(),
         key=lambda i: (
@@ -266,7 +265,7 @@ def _shown(scores: PrefixScores, which: Bools, right: Bools) -> Shown:
         ),
         default=None,
     )
-    return Shown(
+    return EndingExample(
         cases=int(which.sum()),
         right=int((which & right).sum()),
         chosen=None if best is None else scores.question_ids[best],
@@ -276,10 +275,10 @@ def _shown(scores: PrefixScores, which: Bools, right: Bools) -> Shown:
 def truth(
     run: Trajectory, question: Question, label: Label | None, database: SqliteDatabase
 ) -> dict[str, Any]:
-    """Say what a recorded run's question has for an answer, and what the agent alone made of it.
+    """Return the right answer to a recorded run's question, and the agent's own answer.
 
     Keys: `answerable`, `outcome`, `correct` (None without an answer or a verdict), and `gold` and
-    `given`, the results in one line, or None.
+    `given`: both results, each in one line, or None.
     """
     final = run.outcome.final_sql
     return {

@@ -1,7 +1,7 @@
-"""Evaluating a frozen monitor: score one pool, replay every system, gather the exhibits.
+"""Evaluates a frozen monitor: scores one pool, replays every system, computes the exhibits.
 
-Evaluating on the held-out pool spends it, and is written down beside the bundle before any
-run is replayed. It may be spent again; the count of distinct looks stands in the result.
+Evaluating on the held-out pool spends it. This is recorded beside the bundle before any run is
+replayed. The pool may be spent again; the result holds the count of distinct readings.
 """
 
 from __future__ import annotations
@@ -73,40 +73,39 @@ def evaluate(
     """Replay every system over one pool of recorded runs.
 
     Args:
-        monitor: frozen, or the folder of its bundle, beside which spending is then recorded;
-            nothing of it is changed.
-        trajectories: the store's runs, the store, or its path; those of other pools are passed
-            over.
+        monitor: the frozen monitor, or the folder of its bundle. With a folder, spending is
+            recorded beside it. The bundle itself isn't changed.
+        trajectories: the store's runs, the store, or its path; runs of other pools are ignored.
         pools: the manifest that the monitor was fitted with, or its path.
         labels: what `label_runs` or `read_labels` returned, the file's path, or labels by run id.
             Runs of the pool without one, and answers without a verdict, are left out and listed.
-        stakes: the λ to show, at least one.
-        pool: `heldout`; another one for diagnostics, which spends nothing.
+        stakes: the λ to evaluate at, at least one.
+        pool: `heldout`, or another pool for diagnostics, which spends nothing.
         exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
         strict: score the same decisions by the strict labels.
-        question_only: judge by the question alone, as a rival of the monitor.
-        reweight: share of unanswerable questions in (0, 1) that every figure is for, or None.
-        prices: what a million prompt tokens and a million completion tokens cost, or None.
-        single_runs: keep a telling sample of single runs, which hold rows of data, for a report.
-            The runs are read a second time, so give a store or a list.
-        options: the five above in one record, instead of them.
-        schema: the database's that the runs were over; refused if the monitor's is another. The
-            labels' own where they have a header.
-        header: of labels by run id; where its judge or mode isn't that of the fit, it is noted.
-        bundle: the folder that a `Monitor` was read from, beside which spending is recorded.
-        seed: of the bootstrap.
-        resamples: of the bootstrap, at least one; fewer are faster, and their intervals coarser.
-        workers: processes that score; the numbers don't depend on it. See `assess_runs`.
-        on_progress: told (runs scored, questions of the pool).
+        question_only: evaluate the rival that reads only the question.
+        reweight: weigh every figure to this share of unanswerable questions, in (0, 1), or None.
+        prices: price of a million prompt tokens and of a million completion tokens, or None.
+        single_runs: keep a sample of single runs for a report; they hold rows of data. The runs are
+            read a second time, so give a store or a list.
+        options: a record of exact_bar, strict, question_only, reweight and prices, instead of them.
+        schema: schema of the runs' database, by default that of the labels; refused if it isn't the
+            monitor's.
+        header: header of labels by run id; a judge or mode other than that of the fit is noted.
+        bundle: the folder of a given `Monitor`; spending is recorded beside it.
+        seed: seed of the bootstrap.
+        resamples: of the bootstrap, at least one; fewer are faster and give coarser intervals.
+        workers: processes that score; they don't change the numbers. See `assess_runs`.
+        on_progress: called with (runs scored, questions of the pool).
 
     Raises:
         BundleError: the monitor is for another agent or schema, or spending can't be recorded.
         PoolsError: the monitor was fitted with another manifest, or a run isn't in it.
-        StoreError: no run of this pool, a run twice, a run that contradicts itself, or one without
-            probes where the monitor learned from them.
-        LabelsError: labels that don't fit the runs.
-        InputError: no stakes, or some that make no sense, no resamples, or an option that these
-            runs don't allow.
+        StoreError: there is no run of this pool, a run is there twice or contradicts itself, or it
+            has no probes though the monitor was fitted on probes.
+        LabelsError: the labels don't fit the runs.
+        InputError: stakes or resamples are missing or make no sense, or these runs don't allow an
+            option.
     """
     monitor, read_from = monitor_from(monitor)
     bundle = read_from if bundle is None else Path(bundle)
@@ -118,7 +117,7 @@ def evaluate(
         labels = labels_from(labels).by_run
     if single_runs and iter(runs_from(trajectories)) is trajectories:
         raise InputError(
-            "single_runs=True reads the runs a second time, and an iterator has none left then: "
+            "single_runs=True reads the runs a second time, but an iterator can be read only once: "
             "give a list or the store's path"
         )
     if options is None:
@@ -132,22 +131,22 @@ def evaluate(
     if not stakes:
         raise InputError("no stakes to evaluate at: give at least one λ, such as 1, 4 or 9")
     if resamples < 1:
-        raise InputError(f"resamples={resamples} draws nothing: give at least 1, or leave it out")
+        raise InputError(f"resamples={resamples} is too few: give at least 1, or leave it out")
     for level in stakes:
         rational(level)
     _check_fit(monitor, pools, schema)
     thresholds = monitor.thresholds
     asked = [qid for qid, template in pools.templates.items() if pools.pools[template] == pool]
-    picked = _Picked(monitor=monitor, pools=pools, pool=pool, labels=labels)
+    selected = _PoolRuns(monitor=monitor, pools=pools, pool=pool, labels=labels)
     scores = prefix_scores(
         monitor.estimators,
-        _counted(picked.runs(runs_from(trajectories)), len(asked), on_progress),
+        _with_progress(selected.runs(runs_from(trajectories)), len(asked), on_progress),
         pools=pools,
         labels=labels,
         workers=workers,
     )
     if len(scores) == 0:
-        if left_out := len(picked.unlabelled) + len(picked.unjudged):
+        if left_out := len(selected.unlabelled) + len(selected.unjudged):
             raise LabelsError(
                 f"none of the {pool} pool's {left_out} runs has a label with a verdict: label "
                 "the store with `sentinel label`"
@@ -155,12 +154,12 @@ def evaluate(
         raise StoreError(
             f"the store holds no run of the {pool} pool: collect its {len(asked)} questions first"
         )
-    hashes = {"pools": pools.sha256, "runs": picked.sha256.hexdigest()}
+    hashes = {"pools": pools.sha256, "runs": selected.sha256.hexdigest()}
     if bundle is not None:
         hashes["monitor"] = _monitor_hash(bundle)
     facts = RunFacts(
-        strict=picked.strict(scores),
-        prompt_tokens=np.array(picked.prompt_tokens, np.float64),  # None becomes NaN
+        strict=selected.strict(scores),
+        prompt_tokens=np.array(selected.prompt_tokens, np.float64),  # None becomes NaN
     )
     Evidence.check_options(scores, facts, options)
     spent = None
@@ -169,7 +168,7 @@ def evaluate(
             bundle,
             hashes
             | {
-                "labels": picked.labels_sha256.hexdigest(),
+                "labels": selected.labels_sha256.hexdigest(),
                 "settings": settings_hash(options, stakes, seed, resamples),
             },
         )
@@ -191,9 +190,9 @@ def evaluate(
         ),
         exhibits={name: exhibit(evidence) for name, exhibit in EXHIBITS.items()},
         gaps={
-            "questions without a run": tuple(sorted(set(asked) - picked.questions)),
-            "runs without a label": tuple(picked.unlabelled),
-            "answers without a verdict": tuple(picked.unjudged),
+            "questions without a run": tuple(sorted(set(asked) - selected.questions)),
+            "runs without a label": tuple(selected.unlabelled),
+            "answers without a verdict": tuple(selected.unjudged),
         },
         monitor={
             "agent": monitor.agent,
@@ -206,21 +205,21 @@ def evaluate(
         spent=spent,
         notes=() if header is None else labels_notes(monitor, header),
     )
-    if not single_runs or options.question_only:  # whose confidences aren't those of a run's steps
+    if not single_runs or options.question_only:  # its confidences aren't those of a run's steps
         return evaluation
     views = sample(evaluation, monitor, runs_from(trajectories), labels)
     return replace(evaluation, views=tuple(views))
 
 
 def labels_notes(monitor: Monitor, header: LabelsHeader) -> tuple[str, ...]:
-    """Say where labels were made by another judge or mode than those that a monitor learned from.
+    """Return notes if the judge or mode of labels isn't that of the monitor's fit.
 
-    That is no error: to score a monitor by a stricter judge is a fair question. But its
-    confidences mean what the labels of its fit mean.
+    This is no error: a monitor may be scored by a stricter judge. But its confidences refer to the
+    labels of its fit.
     """
     return tuple(
-        f"these labels are by the {what} {now}, and the monitor was fitted on labels by the {what} "
-        f"{then}: its confidences and thresholds mean the latter"
+        f"these labels are by the {what} {now}, but the monitor was fitted on labels by the {what} "
+        f"{then}: its confidences and thresholds refer to the latter"
         for what, now, then in (
             ("judge", header.judge, monitor.facts.get("judge")),
             ("mode", header.mode, monitor.facts.get("mode")),
@@ -229,8 +228,8 @@ def labels_notes(monitor: Monitor, header: LabelsHeader) -> tuple[str, ...]:
     )
 
 
-class _Picked:
-    """The runs of one pool on their way to the scores, with what is noted as they pass."""
+class _PoolRuns:
+    """Selects the runs of one pool and checks them; collects hashes and gaps on the way."""
 
     def __init__(
         self, *, monitor: Monitor, pools: Pools, pool: PoolName, labels: Mapping[str, Label]
@@ -291,13 +290,13 @@ class _Picked:
 
 
 def _lacks_probes(run: Trajectory) -> bool:
-    """Tell whether a live guard would call this answer `missing-probes`."""
+    """Return whether a live guard would withhold this answer as `missing-probes`."""
     ran = bool(run.steps) and run.steps[-1].observation.kind in ("rows", "empty")
     answered = run.outcome.kind == "answered"
     return answered and ran and all(step.observation.probes is None for step in run.steps)
 
 
-def _counted(
+def _with_progress(
     runs: Iterable[Trajectory], total: int, on_progress: Callable[[int, int], None]
 ) -> Iterator[Trajectory]:
     for done, run in enumerate(runs, 1):
@@ -309,10 +308,10 @@ def _check_fit(monitor: Monitor, pools: Pools, schema: Schema | None) -> None:
     if monitor.facts.get("pools_sha256") != pools.sha256:
         raise PoolsError(
             "the monitor was fitted with another pool manifest, so its held-out questions may "
-            "be its training questions: name the manifest that it was fitted with"
+            "be its training questions: give the manifest of the fit"
         )
-    theirs = monitor.estimators.schema
-    if schema is not None and theirs is not None and schema.sha256 != theirs.sha256:
+    fitted = monitor.estimators.schema
+    if schema is not None and fitted is not None and schema.sha256 != fitted.sha256:
         raise BundleError(
             "the monitor was fitted on a database with another schema: fit it again on runs "
             "over this one"

@@ -1,6 +1,6 @@
-"""Fitting a monitor: heads on the train pool, maps and thresholds on the calibration pool.
+"""Fits a monitor: heads on the train pool, maps and thresholds on the calibration pool.
 
-The held-out pool is never read beyond its question ids.
+Of the held-out pool, only question ids are read.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.trajectory.record import AgentInfo, Trajectory
 
 FEWEST = 5
-"""Runs of each class without which nothing is fitted (ours: below it a figure is a coincidence)."""
+"""Fewest runs of each class for a fit (our choice: below it, a figure is a coincidence)."""
 
 OnProgress = Callable[[int, int], None]
-"""Is told how many stages are done, and of how many."""
+"""Called with (stages done, all stages)."""
 
 STAGES = 5
 
@@ -70,37 +70,36 @@ def fit(
     """Fit a monitor on the runs of one agent, frozen on the calibration pool.
 
     Args:
-        trajectories: the store's runs, the store, or its path; those of the held-out pool are
-            passed over.
+        trajectories: the store's runs, the store, or its path; held-out runs are ignored.
         pools: the manifest, or its path; every run's question must be in it.
         labels: what `label_runs` or `read_labels` returned, or the file's path; or labels by run
-            id, with their header. A schema without tables leaves failed_refs and bad_joins at
+            id, with their header. If the schema holds no tables, failed_refs and bad_joins keep
             their defaults, and the monitor's facts say so.
-        header: of labels by run id: judge, clock, schema; else left out.
-        head: a kind of head: a name of `HEADS`, or one with settings of its own.
-        seed: of folds, heads and hybrid; equal inputs and seeds give equal monitors.
+        header: header of labels by run id, with judge, clock and schema; otherwise None.
+        head: a kind of head: a name of `HEADS`, or a head with settings.
+        seed: seed of folds, heads and hybrid; equal inputs and seeds give equal monitors.
         stakes: the λ to freeze an early stop for.
-        gate: True sets a gate where the calibration pool carries one; False sets none; "paper" sets
-            one by the paper's rule, whatever the pool carries.
+        gate: True sets a gate if the calibration pool is large enough; False sets none; "paper"
+            sets one by the paper's rule, for any pool.
         gate_tolerance: the largest share of answerable templates that the gate may stop, in (0, 1).
-        on_progress: is told each stage.
+        on_progress: called with (stages done, all stages).
 
     Raises:
-        InputError: an unknown kind of head, or one that can't be fitted with its settings; an
-            unknown rule for the gate, or a tolerance that is no share.
-        MissingExtraError: a kind of head whose extra isn't installed.
-        PoolsError: a run whose question the manifest doesn't know.
-        StoreError: runs of several agents, one run twice, or a run that contradicts itself.
-        LabelsError: no run has a label, or labels are of other runs. Single runs without one
-            are left out and counted in the facts, and so are answers without a verdict.
-        CannotFitError: a pool with too few runs of a class.
+        InputError: the kind of head or the gate's rule is unknown, the head's settings can't be
+            used, or the tolerance is no share.
+        MissingExtraError: the extra of this kind of head isn't installed.
+        PoolsError: the manifest doesn't know the question of a run.
+        StoreError: the runs are of several agents, a run is there twice, or it contradicts itself.
+        LabelsError: no run has a label, or the labels are of other runs. Single runs without a
+            label or a verdict are left out and counted in the facts.
+        CannotFitError: a pool has too few runs of a class.
     """
     kind = head_with(head, {}) if isinstance(head, str) else head
     rule = gate_rule(gate, gate_tolerance)
     pools = pools_from(pools)
     header, labels = labels_from(labels, header)
     schema = header.schema if header.schema.tables else None
-    agent, by_pool, left_out = _sorted_by_pool(runs_from(trajectories), pools, labels)
+    agent, by_pool, left_out = _sort_by_pool(runs_from(trajectories), pools, labels)
     train, calibration = (
         _Pool.read(
             by_pool[name],
@@ -119,9 +118,9 @@ def fit(
         needed=(train.answerable, ~train.answerable, train.correct, train.judged & ~train.correct),
         seed=seed,
     )
-    everyone = np.ones(len(train.runs), np.bool_)
+    all_runs = np.ones(len(train.runs), np.bool_)
     tasks = (
-        Task(targets=~train.answerable, trained_on=everyone),
+        Task(targets=~train.answerable, trained_on=all_runs),
         Task(targets=train.correct, trained_on=train.judged),
     )
     unanswerable_oof, correct_oof = out_of_fold(
@@ -203,7 +202,7 @@ def _reads_probes(head: Head[Any]) -> bool:
 
 
 def _probed(runs: Sequence[Trajectory]) -> bool:
-    """Tell if most of the runs whose queries ran carry probes: then a live run needs them too."""
+    """Return whether most runs with executed queries have probes: a live run then needs them."""
     ran = [run for run in runs if any(x.observation.kind in ("rows", "empty") for x in run.steps)]
     with_some = sum(any(x.observation.probes is not None for x in run.steps) for run in ran)
     return 2 * with_some > len(ran)
@@ -211,7 +210,7 @@ def _probed(runs: Sequence[Trajectory]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Pool:
-    """The read runs of one pool, n in all, with their labels in columns."""
+    """The runs of one pool as a head reads them, with their labels in columns."""
 
     runs: list[ReadRun]
     templates: list[str]
@@ -274,7 +273,7 @@ def _auroc(targets: Bools, scores: Floats) -> float | None:
     return float(roc_auc_score(targets, scores)) if 0 < targets.sum() < len(targets) else None
 
 
-def _sorted_by_pool(
+def _sort_by_pool(
     trajectories: Iterable[Trajectory], pools: Pools, labels: Mapping[str, Label]
 ) -> tuple[AgentInfo, Mapping[PoolName, list[Trajectory]], Counter[str]]:
     by_pool: dict[PoolName, list[Trajectory]] = {"train": [], "calibration": []}
@@ -300,7 +299,7 @@ def _sorted_by_pool(
     if len(agents) > 1:
         raise StoreError(
             f"the store holds runs of {len(agents)} agents ({'; '.join(sorted(agents))}): "
-            "a monitor knows one agent, so keep one store for each"
+            "a monitor is for one agent, so keep one store for each"
         )
     if not agents:
         raise StoreError("the store holds no run: collect or import some first")
@@ -328,8 +327,8 @@ def _require_classes(train: _Pool, calibration: _Pool) -> None:
     }.items():
         counts = {name: int(mask.sum()) for name, mask in needs.items()}
         if min(counts.values()) < FEWEST:
-            told = ", ".join(f"{count} {name}" for name, count in counts.items())
+            classes = ", ".join(f"{count} {name}" for name, count in counts.items())
             raise CannotFitError(
-                f"the {pool} pool has too few runs of a kind ({told}; {FEWEST} of each are "
+                f"the {pool} pool has too few runs of a kind ({classes}; {FEWEST} of each are "
                 "needed): collect more runs"
             )

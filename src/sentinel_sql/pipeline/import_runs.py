@@ -1,4 +1,4 @@
-"""Takes in the logs of agents that Sentinel never ran, as a store like any other."""
+"""Imports the logs of other agents into a store."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore, read_t
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportSummary:
-    """What an import brought.
+    """The result of an import.
 
     Attributes:
-        store: the folder that holds the runs.
+        store: folder of the runs.
         imported: runs added.
-        already_there: runs whose ids the store held before.
-        endings: rule of `ENDINGS` → how many of all read runs ended by it.
-        failed: reason → how many runs, or records without any, were left out for it.
-        notes: what logs left open and how it was settled → how often.
-        unread: kind of item that no step is made of → how often.
+        already_there: runs that the store held before.
+        endings: rule of `ENDINGS` → number of read runs that ended by it.
+        failed: reason → number of runs, or of records without a run, that were left out.
+        notes: what a log left open and how it was decided → number of times.
+        unread: kind of item that is part of no step → number of items.
     """
 
     store: Path
@@ -55,7 +55,7 @@ def import_runs(
     files: Sequence[str | PathLike[str]] | str | PathLike[str],
     *,
     store: str | PathLike[str],
-    format: str = AUTO,  # noqa: A002 (the word that the command line has)
+    format: str = AUTO,  # noqa: A002 (the word of the command line)
     model: str | None = None,
     tools: Tools | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -63,17 +63,17 @@ def import_runs(
     """Add the runs of log files to a store. All files are read before anything is written.
 
     Args:
-        files: the logs of one agent, gzip or not; or a single one.
+        files: the logs of one agent, plain or gzip; or a single file.
         store: the store's folder; made if absent.
         format: a name of `FORMS`, or `auto`.
-        model: who ran, where the logs don't say; by default the file's name without its endings.
-        tools: which tools run SQL and which end a run; None takes the common names.
-        on_progress: called with runs written or skipped so far, and their number.
+        model: the model, if the logs don't name it; by default the file's name without extensions.
+        tools: the tools that run SQL and those that end a run; None for the common names.
+        on_progress: called with (runs written or skipped, all runs).
 
     Raises:
-        InputError: no such format, or a file that can't be read.
-        StoreError: the files are of several agents, no record holds a run, an id stands twice,
-            the store holds another run under an id, or it can't take the runs.
+        InputError: there is no such format, or a file can't be read.
+        StoreError: the files are of several agents, no record holds a run, two runs have the same
+            id, the store holds another run under an id, or the runs can't be added to it.
     """
     _require_form(format)
     files = [files] if isinstance(files, str | PathLike) else files
@@ -88,7 +88,7 @@ def import_runs(
     ]
     form = _form([record for _, _, record in records]) if format == AUTO else format
     for stem, number, record in records:
-        read = _read(
+        read = _read_or_count(
             record,
             failed,
             form=form,
@@ -103,12 +103,12 @@ def import_runs(
     if not runs:
         why = f" ({failed.most_common(1)[0][0]})" if failed else ""
         names = ", ".join(map(str, files))
-        raise StoreError(f"{names}: no run in it{why}; check the file and --format")
+        raise StoreError(f"{names}: the file holds no run{why}; check the file and --format")
     agents = {run.trajectory.agent.fingerprint: run.trajectory.agent for run in runs}
     if len(agents) > 1:
         raise StoreError(
             f"the files hold runs of {len(agents)} agents ({'; '.join(sorted(agents))}); import "
-            "each agent's files into a store of its own, or name their one model with --model"
+            "each agent's files into its own store, or give their one model with --model"
         )
     _refuse_doubles(runs)
     manifest = StoreManifest(agent=next(iter(agents.values())))
@@ -138,10 +138,10 @@ def questions_in(
     *,
     format: str = AUTO,  # noqa: A002
 ) -> list[Mapping[str, Any]]:
-    """Return the questions whose gold SQL the logs carry, in the columns of own question files.
+    """Return the questions with gold SQL in the logs, as rows of an own question file.
 
     Raises:
-        InputError: no such format, a file that can't be read, or two gold queries for one id.
+        InputError: there is no such format, a file can't be read, or one id has two gold queries.
     """
     _require_form(format)
     found: dict[str, Mapping[str, Any]] = {}
@@ -173,7 +173,7 @@ def _stem(file: Path) -> str:
 
 
 def _form(records: Sequence[Any]) -> str:
-    """Return the one form of an agent's logs: a record of plain words alone shows none."""
+    """Return the form of an agent's logs; all records are needed, since some show no form."""
     items: list[Any] = []
     for record in records:
         with suppress(InputError):
@@ -181,7 +181,7 @@ def _form(records: Sequence[Any]) -> str:
     return form_of(items)
 
 
-def _read(record: Any, failed: Counter[str], **how: Any) -> ReadRecord:
+def _read_or_count(record: Any, failed: Counter[str], **how: Any) -> ReadRecord:
     try:
         return read_record(record, **how)
     except InputError as error:
@@ -196,15 +196,15 @@ def _refuse_doubles(runs: Sequence[LoggedRun]) -> None:
     twice = next((identity for identity, count in counts.items() if count > 1), None)
     if twice is not None:
         raise StoreError(
-            f"two runs have the id {twice}; give each its own id, or a trial (run k of question X "
-            "is X#k)"
+            f"two runs have the id {twice}; give each its own id, or a trial number (run k of "
+            "question X is X#k)"
         )
 
 
 def _refuse_conflicts(
     runs: Sequence[LoggedRun], held: Collection[str], store: str | PathLike[str]
 ) -> None:
-    """Refuse runs whose ids the store holds for others: skipping them would lose them."""
+    """Refuse runs whose ids belong to other runs of the store; they must not be skipped."""
     read = {
         run.trajectory.question.id: run.trajectory
         for run in runs
@@ -215,18 +215,19 @@ def _refuse_conflicts(
     others = [
         known.question.id
         for known in read_trajectories(store)
-        if known.question.id in read and _ran(known) != _ran(read[known.question.id])
+        if known.question.id in read
+        and _logged_content(known) != _logged_content(read[known.question.id])
     ]
     if others:
         raise StoreError(
             f"{store} holds other runs under {len(others)} of these ids, such as {others[0]}; "
-            "nothing was imported. Import into another store, or give the runs ids or trials of "
-            "their own"
+            "nothing was imported. Import into another store, or give the runs their own ids or "
+            "trial numbers"
         )
 
 
-def _ran(run: Trajectory) -> tuple[Any, ...]:
-    """Return what a log says of a run; what was found out about it later, as probes, is none."""
+def _logged_content(run: Trajectory) -> tuple[Any, ...]:
+    """Return the content of a run as a log holds it, without later additions such as probes."""
     steps = [
         (step.action, step.thought, step.sql, step.observation.model_copy(update={"probes": None}))
         for step in run.steps

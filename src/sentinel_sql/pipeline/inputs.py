@@ -1,4 +1,4 @@
-"""What a verb may be given for one thing: the object that another verb returns, or its path."""
+"""Converts the arguments of verbs: the object that another verb returned, or a path to read."""
 
 from __future__ import annotations
 
@@ -24,87 +24,87 @@ from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 AnyPath: TypeAlias = str | PathLike[str]
 
 
-class LabelsMade(Protocol):
-    """What labelling returns: a header, and the labels in the order of the runs."""
+class LabellingResult(Protocol):
+    """The result of labelling: a header, and the labels in the order of the runs."""
 
     @property
     def header(self) -> LabelsHeader:
-        """Under what the labels were made."""
+        """Judge, mode, clock and schema of the labels."""
         ...
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The labels, one a run."""
+        """One label for each run."""
         ...
 
 
 AnyQuestions: TypeAlias = Sequence[Question] | AnyPath
 AnyRuns: TypeAlias = Iterable[Trajectory] | TrajectoryStore | AnyPath
 AnyPools: TypeAlias = Pools | AnyPath
-AnyLabels: TypeAlias = Labels | LabelsMade | AnyPath
+AnyLabels: TypeAlias = Labels | LabellingResult | AnyPath
 AnyMonitor: TypeAlias = Monitor | AnyPath
 
 
-def questions_from(given: AnyQuestions) -> Sequence[Question]:
-    """Return questions, read from a file where one is named."""
-    return read_questions(given) if isinstance(given, str | PathLike) else given
+def questions_from(source: AnyQuestions) -> Sequence[Question]:
+    """Return questions; a path is read as a question file."""
+    return read_questions(source) if isinstance(source, str | PathLike) else source
 
 
-def runs_from(given: AnyRuns) -> Iterable[Trajectory]:
-    """Return runs, read from a store or a recordings file where one is named."""
-    if isinstance(given, TrajectoryStore):
-        return read_trajectories(given.folder)
-    return read_trajectories(given) if isinstance(given, str | PathLike) else given
+def runs_from(source: AnyRuns) -> Iterable[Trajectory]:
+    """Return runs; a path is read as a store or a recordings file."""
+    if isinstance(source, TrajectoryStore):
+        return read_trajectories(source.folder)
+    return read_trajectories(source) if isinstance(source, str | PathLike) else source
 
 
-def pools_from(given: AnyPools) -> Pools:
-    """Return a pool manifest, read where its file is named."""
-    return Pools.read(given) if isinstance(given, str | PathLike) else given
+def pools_from(source: AnyPools) -> Pools:
+    """Return a pool manifest; a path is read."""
+    return Pools.read(source) if isinstance(source, str | PathLike) else source
 
 
 def labels_from(
-    given: AnyLabels | Mapping[str, Label], header: LabelsHeader | None = None
+    source: AnyLabels | Mapping[str, Label], header: LabelsHeader | None = None
 ) -> Labels:
-    """Return labels with their header, read from a file where one is named.
+    """Return labels with their header; a path is read as a labels file.
 
     Args:
-        given: as a verb returned them, or by run id with the `header` apart.
-        header: of labels that come by run id.
+        source: what a verb returned, a path, or labels by run id.
+        header: header of labels by run id.
 
     Raises:
-        InputError: labels by run id without a header, or something else than labels.
+        InputError: labels by run id come without a header, or the source holds no labels.
     """
-    if isinstance(given, Labels):
-        return given
-    if isinstance(given, str | PathLike):
-        return read_labels(given)
-    if isinstance(given, Mapping):
+    if isinstance(source, Labels):
+        return source
+    if isinstance(source, str | PathLike):
+        return read_labels(source)
+    if isinstance(source, Mapping):
         if header is None:
             raise InputError(
-                "labels by run id say nothing of their judge and schema: give what read_labels or "
+                "labels by run id don't tell their judge and schema: give what read_labels or "
                 "label_runs returned, or the labels file"
             )
-        return Labels(header=header, by_run=given)
-    if not hasattr(given, "labels"):
+        return Labels(header=header, by_run=source)
+    if not hasattr(source, "labels"):
         raise InputError(
-            f"labels can't be of type {type(given).__name__}: give what read_labels or label_runs "
+            f"labels can't be of type {type(source).__name__}: give what read_labels or label_runs "
             "returned, or the labels file"
         )
-    return Labels(header=given.header, by_run={one.question_id: one for one in given.labels})
+    return Labels(header=source.header, by_run={one.question_id: one for one in source.labels})
 
 
-def monitor_from(given: AnyMonitor) -> tuple[Monitor, Path | None]:
-    """Return a monitor, and the folder that it was read from, if it was."""
-    if isinstance(given, str | PathLike):
-        return load(given), Path(given)
-    return given, None
+def monitor_from(source: AnyMonitor) -> tuple[Monitor, Path | None]:
+    """Return a monitor, and the folder that it was read from, or None."""
+    if isinstance(source, str | PathLike):
+        return load(source), Path(source)
+    return source, None
 
 
 @contextmanager
-def database_from(given: Database | AnyPath) -> Iterator[Database]:
-    """Open a database where its file is named, and close it again."""
-    if isinstance(given, str | PathLike):
-        with SqliteDatabase.open(given) as opened:
+def database_from(source: Database | AnyPath) -> Iterator[Database]:
+    """Yield a database; a path is opened, and closed at the end."""
+    if isinstance(source, str | PathLike):
+        with SqliteDatabase.open(source) as opened:
             yield opened
     else:
-        yield given
+        yield source

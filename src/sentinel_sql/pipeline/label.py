@@ -1,4 +1,4 @@
-"""Labels recorded runs: executes gold and committed SQL, and lets a judge compare the answers."""
+"""Labels recorded runs: executes gold SQL and answers, and lets a judge compare the results."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from sentinel_sql.pipeline.inputs import (
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.trajectory.record import Trajectory
 
-Refused: TypeAlias = Callable[[str, str, Answer, Answer], tuple[bool | None, str]]
-"""A judge of answers that the strict comparison refused: told the run's id, the question's
-wording, the gold and the answer, it gives `correct` and the reason."""
+MismatchJudge: TypeAlias = Callable[[str, str, Answer, Answer], tuple[bool | None, str]]
+"""Judges an answer that the strict comparison rejected. Called with (run id, question text, gold,
+answer); returns `correct` and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Labelling:
-    """Labels in the order of the runs, and the runs that were left out, never guessed.
+    """Labels in the order of the runs, and the runs without a label.
 
-    `unlabelled` maps a run's id to why: `gold-fails` (the gold SQL can't be executed here),
-    `gold-timed-out` (not within the deadline), `gold-out-of-memory` (not within its memory), `cut`
-    (a result was cut at the executor's limits, and the rest would decide) or `two-answers` (the
-    run's outcome is another one than that of its last step). `reworded` counts runs whose question
-    reads otherwise than the file's of that id: the id may be another question's.
+    `unlabelled` maps a run's id to the reason: `gold-fails` (the gold SQL fails), `gold-timed-out`
+    (it takes too long), `gold-out-of-memory` (it takes too much memory), `cut` (a result was cut at
+    the executor's limits, and the rest would decide) or `two-answers` (the run's outcome is not
+    that of its last step). `reworded` counts runs whose question has another text than the file's
+    question of that id: the id may be another question's.
     """
 
     header: LabelsHeader
@@ -66,7 +66,7 @@ class Labelling:
         write_labels(path, self.header, self.labels)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the counts: runs by kind and outcome, correct answers, what was left out."""
+        """Return counts: runs by kind and outcome, correct answers, runs without a label."""
         answered = [x for x in self.labels if x.answerable and x.outcome == "answered"]
         kinds = {True: "answerable", False: "unanswerable"}
         return {
@@ -102,23 +102,22 @@ def label_runs(
 ) -> Labelling:
     """Label runs by executing each distinct gold SQL and each committed SQL once.
 
-    The `llm` judge, which asks a model in between, is `llm_label.label_by_model`.
+    For the `llm` judge, which asks a model, see `llm_label.label_by_model`.
 
     Args:
         trajectories: runs with distinct question ids, a store, or its path; `id#k` is a run of
             question `id`.
-        questions: must hold every run's question; or their file.
-        database: the one that the runs were over, with the same clock; or the path of a SQLite
-            file.
-        judge: `strict` takes the official match; `rules` also accepts what only differs in form.
-        mode: name of the equivalence mode of the official match; it prepares both queries too.
-            None takes that of the questions' data set, or `sentinel-1`.
-        on_progress: told (runs done, runs in all).
+        questions: the questions of all runs, or their file.
+        database: the database of the runs, with the same clock; or the path of a SQLite file.
+        judge: `strict` is the official match; `rules` also accepts differences of form.
+        mode: name of the equivalence mode, which also prepares both queries. None for that of the
+            questions' data set, or `sentinel-1`.
+        on_progress: called with (runs done, all runs).
 
     Raises:
         LabelsError: a run's question isn't among the questions, two runs have one id, or a run
             was recorded at another clock.
-        InputError: no such judge or mode.
+        InputError: there is no such judge or mode.
     """
     if judge not in _JUDGES:
         raise InputError(f"there is no judge {judge!r}: choose strict or rules")
@@ -141,35 +140,37 @@ def compare_runs(
     database: Database,
     judge: JudgeName,
     mode: str,
-    refused: Refused,
+    judge_mismatch: MismatchJudge,
     *,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Labelling:
-    """Label runs as `label_runs` does, with any judge of what the strict comparison refused.
+    """Label runs as `label_runs` does; `judge_mismatch` judges what the strict comparison rejects.
 
     Raises:
-        LabelsError: as `label_runs`.
-        InputError: no such mode.
+        LabelsError: as in `label_runs`.
+        InputError: there is no such mode.
     """
     equivalence = mode_named(mode)
     runs = list(trajectories)
-    asked = _asked(runs, questions, database.clock)
+    question_of = _questions_of_runs(runs, questions, database.clock)
     labels: dict[str, Label] = {}
     unlabelled: dict[str, str] = {}
     by_gold: dict[str, list[Trajectory]] = defaultdict(list)
     for run in runs:
-        question = asked[run.question.id]
+        question = question_of[run.question.id]
         if run.states_two_answers:
             unlabelled[run.question.id] = "two-answers"
         elif run.outcome.kind == "answered" and question.gold_sql is not None:
             by_gold[question.gold_sql].append(run)
         else:
-            labels[run.question.id] = _without_comparison(run, question)
+            labels[run.question.id] = _label_without_comparison(run, question)
     done = len(labels) + len(unlabelled)
     for gold_sql, same_gold in by_gold.items():
         gold = database.execute(equivalence.postprocess(gold_sql))
         for run in same_gold:
-            label = _compared(run, asked[run.question.id], gold, database, refused, equivalence)
+            label = _compare(
+                run, question_of[run.question.id], gold, database, judge_mismatch, equivalence
+            )
             if isinstance(label, Label):
                 labels[run.question.id] = label
             else:
@@ -187,7 +188,7 @@ def compare_runs(
         ),
         labels=tuple(labels[r.question.id] for r in runs if r.question.id in labels),
         unlabelled=unlabelled,
-        reworded=sum(_is_reworded(run, asked[run.question.id]) for run in runs),
+        reworded=sum(_is_reworded(run, question_of[run.question.id]) for run in runs),
     )
 
 
@@ -199,29 +200,29 @@ def _is_reworded(run: Trajectory, question: Question) -> bool:
     return not given or (known not in given and given not in known)
 
 
-def _asked(
+def _questions_of_runs(
     runs: Sequence[Trajectory], questions: Sequence[Question], clock: str
 ) -> dict[str, Question]:
     by_id = {question.id: question for question in questions}
-    asked: dict[str, Question] = {}
+    question_of: dict[str, Question] = {}
     strangers: list[str] = []
     for run in runs:
         run_id = run.question.id
         question_id = question_id_of(run_id, by_id)
-        if run_id in asked:
+        if run_id in question_of:
             raise LabelsError(
-                f"two runs carry the question id {run_id!r}: label stores whose runs have "
+                f"two runs have the question id {run_id!r}: label stores whose runs have "
                 "distinct ids"
             )
         if run.question.clock not in (None, clock):
             raise LabelsError(
-                f"run {run_id!r} was recorded at the clock {run.question.clock}, and the database "
-                f"stands at {clock}: give --clock '{run.question.clock}'"
+                f"run {run_id!r} was recorded at the clock {run.question.clock}, but the "
+                f"database's is {clock}: give --clock '{run.question.clock}'"
             )
         if question_id is None:
             strangers.append(run_id)
         else:
-            asked[run_id] = by_id[question_id]
+            question_of[run_id] = by_id[question_id]
     if strangers:
         raise LabelsError(
             f"{len(strangers)} of {len(runs)} runs are of questions that no question file holds, "
@@ -229,10 +230,10 @@ def _asked(
             f"such as {next(iter(by_id), None)!r}; name the runs' question files with --questions, "
             "or give the runs these ids"
         )
-    return asked
+    return question_of
 
 
-def _without_comparison(run: Trajectory, question: Question) -> Label:
+def _label_without_comparison(run: Trajectory, question: Question) -> Label:
     answered = run.outcome.kind == "answered"
     return Label(
         question_id=run.question.id,
@@ -243,15 +244,15 @@ def _without_comparison(run: Trajectory, question: Question) -> Label:
     )
 
 
-def _compared(
+def _compare(
     run: Trajectory,
     question: Question,
     gold: ExecutionResult,
     database: Database,
-    refused: Refused,
+    judge_mismatch: MismatchJudge,
     mode: Equivalence,
 ) -> Label | str:
-    """Return the label of an answer to an answerable question, or why there is none."""
+    """Return the label of an answer to an answerable question, or the reason for none."""
     if gold.kind in ("error", "refused"):
         if gold.timed_out or gold.out_of_memory:
             return f"gold-{TIMED_OUT if gold.timed_out else OUT_OF_MEMORY}"
@@ -274,11 +275,11 @@ def _compared(
     elif strict:
         reason = "strict-match"
     else:
-        right = _nearest_right(mode.postprocess(gold_sql), gold, given, database)
+        right = _nearest_gold(mode.postprocess(gold_sql), gold, given, database)
         if strict_match(mode, question.text, gold_sql, right, given):
             correct, reason = True, TIED
         else:
-            correct, reason = refused(
+            correct, reason = judge_mismatch(
                 run.question.id,
                 question.text,
                 Answer(sql=gold_sql, result=right),
@@ -294,25 +295,25 @@ def _compared(
     )
 
 
-def _nearest_right(
+def _nearest_gold(
     gold_sql: str, gold: ExecutionResult, given: ExecutionResult, database: Database
 ) -> ExecutionResult:
-    """Return what the gold query may return that is most like the answer: tied rows are chance."""
+    """Return the possible gold result that is closest to the answer; tied rows may vary."""
     if given.kind != "rows" or not select_form(gold_sql).ordered:
         return gold
     known = ranks(gold_sql, gold, database.execute)
     return gold if known is None else known.nearest(gold, given)
 
 
-def _by_strict(_run: str, _question: str, _gold: Answer, _answer: Answer) -> tuple[bool, str]:
+def _reject_mismatch(_run: str, _question: str, _gold: Answer, _answer: Answer) -> tuple[bool, str]:
     return False, "strict-mismatch"
 
 
-def _by_rules(_run: str, question: str, gold: Answer, answer: Answer) -> tuple[bool, str]:
+def _judge_by_rules(_run: str, question: str, gold: Answer, answer: Answer) -> tuple[bool, str]:
     if gold.result.truncated or answer.result.truncated:
         return False, "rows-differ"
     verdict = judge_by_rules(question, gold=gold, predicted=answer)
     return verdict.correct, verdict.reason
 
 
-_JUDGES: Mapping[str, Refused] = {"strict": _by_strict, "rules": _by_rules}
+_JUDGES: Mapping[str, MismatchJudge] = {"strict": _reject_mismatch, "rules": _judge_by_rules}

@@ -1,7 +1,7 @@
-"""The leakage battery over a store: reads runs, cross-fits plain readers, checks the splits.
+"""Runs the leakage battery on a store: cross-fits plain readers, and checks the splits.
 
-Runs of train and calibration alone are ranked. Of held-out runs only the hashes of their texts
-are compared, so that nothing of that pool is spent.
+Only runs of the train and calibration pools are ranked. Of held-out runs only text hashes are
+compared, so that the pool isn't spent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 from sentinel_sql.monitor.snapshots import ReadRun, read_run
-from sentinel_sql.monitor.snapshots import Task as Learned
+from sentinel_sql.monitor.snapshots import Task as FitTask
 from sentinel_sql.pipeline.scoring import label_of
 from sentinel_sql.pipeline.word_reader import WordReader
 from sentinel_sql.questions.pools import Pools
@@ -50,12 +50,12 @@ TELEMETRY: Mapping[str, tuple[str, int]] = {
     "mean log-probability": ("lp_mean", 1),
     "lowest log-probability": ("lp_min", 1),
 }
-"""Signals without training, and whether a higher one speaks for (1) or against (−1) the answer."""
+"""Untrained signals, and whether a higher value speaks for (1) or against (−1) the answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Battery:
-    """What was found, and what doesn't hold, in words; no fault where all does."""
+    """The exhibits of the battery, and a sentence for each check that fails."""
 
     exhibits: Mapping[str, Exhibit[Any]]
     faults: tuple[str, ...]
@@ -76,29 +76,29 @@ def leakage_battery(
 
     Args:
         trajectories: the store's runs.
-        pools: the manifest.
-        labels: by run id; runs without one, and answers without a verdict, aren't ranked.
-        header: of the labels file.
-        head: the kind of head whose own training is controlled, too, a name of `HEADS`; that
-            is as many cross-fits as permutations, for each task.
-        permutations: of the labels, in each control; at least 20.
-        seed: of folds, readers and shuffles.
-        on_progress: told (fits done, fits in all); each shuffle of the labels is one.
+        pools: the pool manifest.
+        labels: labels by run id; runs without a label or a verdict aren't ranked.
+        header: header of the labels file.
+        head: also check the training of this kind of head, a name of `HEADS`. This takes one
+            cross-fit for each permutation and task.
+        permutations: shuffles of the labels in each control, at least 20.
+        seed: seed of folds, readers and shuffles.
+        on_progress: called with (fits done, all fits); each shuffle is one fit.
 
     Raises:
-        InputError: an unknown head, or too few permutations.
-        LabelsError: no run has a label, or labels are of other runs.
-        StoreError: a run that contradicts itself, or no run at all.
-        PoolsError: a run whose question the manifest doesn't know.
+        InputError: the head is unknown, or there are too few permutations.
+        LabelsError: no run has a label, or the labels are of other runs.
+        StoreError: a run contradicts itself, or there is no run.
+        PoolsError: the manifest doesn't know the question of a run.
     """
     if head is not None and head not in HEADS:
         raise InputError(f"there is no head called {head!r}: choose one of {', '.join(HEADS)}")
     if permutations < FEWEST_PERMUTATIONS:
         raise InputError(
-            f"{permutations} permutations say nothing of chance: give at least "
+            f"{permutations} permutations are too few to estimate chance: give at least "
             f"{FEWEST_PERMUTATIONS}"
         )
-    read = _Read(pools=pools, labels=labels)
+    read = _StoreRuns(pools=pools, labels=labels)
     read.take(trajectories)
     runs = read.runs
     try:
@@ -179,8 +179,8 @@ def leakage_battery(
     )
 
 
-class _Read:
-    """The runs of a store as the battery needs them."""
+class _StoreRuns:
+    """The runs of a store, with labels, transcripts and hashes in columns."""
 
     def __init__(self, *, pools: Pools, labels: Mapping[str, Label]) -> None:
         self._pools = pools
@@ -216,7 +216,7 @@ class _Read:
             self.transcripts.append(transcript)
         if len(agents) > 1:
             raise StoreError(
-                f"the store holds runs of {len(agents)} agents: audit the runs of one at a time"
+                f"the store holds runs of {len(agents)} agents: audit one agent at a time"
             )
         if not agents:
             raise StoreError("the store holds no run: collect or import some first")
@@ -267,7 +267,7 @@ class _Read:
         )
 
     def signals(self, task: Task) -> dict[str, Floats]:
-        """Return what ranks the runs of a task without training; NaN where a run tells nothing."""
+        """Return the untrained signals that rank a task's runs; NaN for a run without one."""
         values = [_telemetry(run) for run in self.runs]
         found = {
             name: sign * np.array([value[feature] for value in values], np.float64)
@@ -288,15 +288,15 @@ def _head_loop(
     folds: Ints,
     seed: int,
 ) -> Callable[[Bools], Floats]:
-    """Return the fit of a head as `pipeline.fit` cross-fits it, from labels to terminal scores."""
-    # Only how a run ended is ranked: its other prefixes are trained on, and needn't be scored.
-    ended = [replace(run, scoring=run.scoring[-1:]) for run in inputs]
+    """Return a function from labels to out-of-fold terminal scores of a head, as in `fit`."""
+    # Only terminal prefixes are ranked, so the other prefixes are trained on but not scored.
+    terminal_only = [replace(run, scoring=run.scoring[-1:]) for run in inputs]
 
     def refit(target: Bools) -> Floats:
         (scores,) = crossfit.out_of_fold(
             kind,
-            ended,
-            (Learned(targets=target, trained_on=task.where),),
+            terminal_only,
+            (FitTask(targets=target, trained_on=task.where),),
             templates=templates,
             folds=folds,
             seed=seed,

@@ -1,7 +1,7 @@
-"""Labels recorded runs with a language model as judge: what it would cost first, then verdicts.
+"""Labels recorded runs with a language model as judge: first the cost, then the verdicts.
 
-Two calls, so that nobody is asked before somebody said yes: `prepare` executes everything and
-asks nothing; `label_by_model` asks what no earlier run has asked.
+There are two calls, so that the user can agree in between. `prepare` executes all queries and calls
+no model; `label_by_model` calls the model for the cases without a stored verdict.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from sentinel_sql.questions.record import Question
 from sentinel_sql.trajectory.record import Trajectory
 
 CHARACTERS_PER_TOKEN = 3.5
-"""For the estimate alone; ours: SQL and identifiers take more tokens than prose (about 4)."""
+"""For the estimate only (our choice): prose has about 4, SQL and identifiers fewer."""
 
 LONGEST_REPLY = 8
-"""Tokens of a reply; ours: room for a digit and marks around it, none for an essay."""
+"""Most tokens of a reply (our choice): enough for a digit and marks around it."""
 
 TOKENS_PER_REPLY = 4
-"""For the estimate alone: a digit, and what a chat puts around it."""
+"""For the estimate only: a digit and the tokens that a chat adds."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """Everything but the model's word: labels as far as they stand, and the cases to ask about.
+class PreparedCases:
+    """Labels before the model's verdicts, and the cases to ask it about.
 
     Attributes:
-        labelling: answers that the model is to judge have `correct` None, reason `unjudged`.
-        cases: these answers, one case each, in the order in which they were executed.
+        labelling: answers that the model will judge have `correct` None and reason `unjudged`.
+        cases: one case for each of these answers, in the order of execution.
     """
 
     labelling: Labelling
     cases: tuple[Case, ...]
 
     def pending(self, log: VerdictLog, model: str) -> list[Case]:
-        """Return the cases that this model wasn't asked about yet, by this prompt."""
+        """Return the cases without a stored verdict of this model by this prompt."""
         found = (
             (case, log.find(case, model=model, prompt_sha256=PROMPT_SHA256)) for case in self.cases
         )
@@ -64,13 +64,13 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cost:
-    """What asking about some cases takes, estimated before it starts.
+    """The estimated cost of asking a model about some cases.
 
     Attributes:
-        calls: one a case; a reply that is no digit is asked again, `TRIES` calls at most.
-        prompt_tokens: about how many are read, at one call a case.
-        completion_tokens: about how many are written.
-        price: of these calls in the currency of the price given, or None without one.
+        calls: one call for each case.
+        prompt_tokens: estimated tokens read, at one call for each case.
+        completion_tokens: estimated tokens written.
+        price: price of these calls in the currency of the given price, or None.
     """
 
     calls: int
@@ -80,12 +80,12 @@ class Cost:
 
     @property
     def most_calls(self) -> int:
-        """Calls if no first reply were a digit."""
+        """Most calls: a reply that is no digit is asked for again, up to `TRIES` times."""
         return self.calls * TRIES
 
 
 def estimate(cases: Sequence[Case], *, price: float | None = None) -> Cost:
-    """Estimate the cost of asking about cases; `price` is of a million tokens, read or written."""
+    """Estimate the cost of cases; `price` is that of a million tokens, read or written."""
     characters = sum(len(text) for case in cases for _, text in turns_of(case))
     read, written = round(characters / CHARACTERS_PER_TOKEN), TOKENS_PER_REPLY * len(cases)
     return Cost(
@@ -104,48 +104,48 @@ def prepare(
     *,
     rows: int = ROWS_SHOWN,
     on_progress: Callable[[int, int], None] | None = None,
-) -> Prepared:
-    """Execute gold and answers, and say which answers a model has to judge. Asks nobody.
+) -> PreparedCases:
+    """Execute gold SQL and answers, and return the cases for a model. Calls no model.
 
     Args:
         trajectories: runs with distinct question ids.
-        questions: must hold every run's question.
-        database: the one that the runs were over, with the same clock.
+        questions: the questions of all runs.
+        database: the database of the runs, with the same clock.
         mode: equivalence mode of the strict comparison.
-        rows: rows of each result that a case holds at most; 0 for none, only their number.
-        on_progress: told (runs done, runs in all).
+        rows: most rows of each result in a case; 0 for only their number.
+        on_progress: called with (runs done, all runs).
 
     Raises:
-        LabelsError: as `label_runs`.
-        InputError: no such mode.
+        LabelsError: as in `label_runs`.
+        InputError: there is no such mode.
     """
     cases: list[Case] = []
 
-    def put_aside(
+    def collect_case(
         run_id: str, question: str, gold: Answer, answer: Answer
     ) -> tuple[bool | None, str]:
         if gold.result.truncated or answer.result.truncated:
-            # The strict comparison could tell that they differ, and nobody sees all rows.
+            # The strict comparison found a difference, and no judge can see all rows.
             return False, "rows-differ"
         cases.append(Case.of(run_id, question, gold, answer, rows=rows))
         return None, UNJUDGED
 
     labelling = compare_runs(
-        trajectories, questions, database, "llm", mode, put_aside, on_progress=on_progress
+        trajectories, questions, database, "llm", mode, collect_case, on_progress=on_progress
     )
-    return Prepared(labelling=labelling, cases=tuple(cases))
+    return PreparedCases(labelling=labelling, cases=tuple(cases))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelLabelling:
-    """What a labelling by a model brought.
+    """The result of labelling by a model.
 
     Attributes:
         labelling: every answer with its verdict, or `unjudged`.
-        asked: cases asked about this time.
-        found: cases whose verdict an earlier run had stored.
-        failed: reason → cases whose calls failed; unjudged for now, and asked again next time.
-        calls, prompt_tokens, completion_tokens: of this time, as far as the endpoint tells.
+        asked: cases sent to the model by this call.
+        found: cases with a stored verdict.
+        failed: reason → cases that failed; they stay unjudged, and the next call asks again.
+        calls, prompt_tokens, completion_tokens: of this call, as reported by the endpoint.
     """
 
     labelling: Labelling
@@ -157,7 +157,7 @@ class ModelLabelling:
     completion_tokens: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return the counts of the labels and of the asking."""
+        """Return the counts of labels, cases, calls and tokens."""
         return {
             **self.labelling.to_json(),
             "asked": self.asked,
@@ -170,27 +170,27 @@ class ModelLabelling:
 
 
 def label_by_model(
-    prepared: Prepared,
+    prepared: PreparedCases,
     model: ChatModel,
     log: VerdictLog,
     *,
     workers: int = 4,
     on_progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005
 ) -> ModelLabelling:
-    """Ask the model about every case that the log lacks, and label the runs by its verdicts.
+    """Ask the model about every case without a stored verdict, and label the runs.
 
-    Each verdict is on the disk before the next is counted, so whatever ends the process costs
-    the calls under way and no other.
+    Each verdict is written to the disk before it is counted, so the end of the process loses only
+    the running calls.
 
     Args:
-        prepared: by `prepare`.
-        model: at temperature 0; shared by the workers.
-        log: where verdicts are kept.
-        workers: calls under way at once, ≥ 1.
-        on_progress: told (cases done, cases to ask) after each.
+        prepared: the result of `prepare`.
+        model: a model at temperature 0; shared by the workers.
+        log: the log of verdicts.
+        workers: calls at the same time, ≥ 1.
+        on_progress: called with (cases done, all cases to ask).
 
     Raises:
-        InputError: the model samples at another temperature than 0.
+        InputError: the model's temperature isn't 0.
         EndpointError: the endpoint is unusable, or calls keep failing. Verdicts so far are kept.
         LabelsError: a verdict can't be written.
     """
@@ -222,7 +222,7 @@ def label_by_model(
         )
         made.append(verdict)
 
-    asked = ask_many(
+    tally = ask_many(
         pending,
         ask,
         keep,
@@ -231,23 +231,23 @@ def label_by_model(
         place=log.path,
         on_progress=lambda so_far: on_progress(so_far.done + so_far.failed, len(pending)),
     )
-    if asked.interrupted:
+    if tally.interrupted:
         raise KeyboardInterrupt
     return ModelLabelling(
-        labelling=_labelled(prepared, log, model.name),
+        labelling=_add_verdicts(prepared, log, model.name),
         asked=len(pending),
         found=len(prepared.cases) - len(pending),
-        failed=asked.failures,
+        failed=tally.failures,
         calls=sum(verdict.tries for verdict in made),
         prompt_tokens=sum(verdict.prompt_tokens for verdict in made),
         completion_tokens=sum(verdict.completion_tokens for verdict in made),
     )
 
 
-def _labelled(prepared: Prepared, log: VerdictLog, model: str) -> Labelling:
+def _add_verdicts(prepared: PreparedCases, log: VerdictLog, model: str) -> Labelling:
     cases = {case.run_id: case for case in prepared.cases}
 
-    def settled(label: Label) -> Label:
+    def with_verdict(label: Label) -> Label:
         case = cases.get(label.question_id)
         if case is None:
             return label
@@ -267,13 +267,13 @@ def _labelled(prepared: Prepared, log: VerdictLog, model: str) -> Labelling:
     return replace(
         labelling,
         header=replace(labelling.header, model=model, prompt_sha256=PROMPT_SHA256),
-        labels=tuple(settled(label) for label in labelling.labels),
+        labels=tuple(with_verdict(label) for label in labelling.labels),
     )
 
 
 @dataclass(frozen=True)
 class _Judge:
-    """A chat model as labels know one."""
+    """Adapts a chat model to the judge of the labels room."""
 
     model: ChatModel
 
@@ -283,9 +283,9 @@ class _Judge:
 
     def reply(self, turns: Sequence[Turn]) -> JudgeReply:
         messages: list[Message] = [{"role": role, "content": text} for role, text in turns]
-        said = self.model.complete(messages)
+        reply = self.model.complete(messages)
         return JudgeReply(
-            text=said.text,
-            prompt_tokens=said.prompt_tokens,
-            completion_tokens=said.completion_tokens,
+            text=reply.text,
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
         )

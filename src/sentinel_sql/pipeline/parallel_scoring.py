@@ -1,7 +1,7 @@
-"""Recorded runs through a monitor, one run after another or on several cores, in order.
+"""Scores recorded runs by a monitor, on one core or on several, and yields them in order.
 
-A worker process drives the very session that the guard drives live, so the numbers don't depend
-on how many there are. Few runs are under way at once: memory stays level however long the store.
+Every worker process uses the same session object as the live guard, so the number of workers
+doesn't change the scores. Only a few runs are in memory at once.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.render import Commitment
 
 ALONE = 400
-"""Runs that are assessed before worker processes are started: fewer aren't worth their start."""
+"""Runs that are scored before worker processes start; for fewer runs, a start doesn't pay."""
 
 CHUNK = 32
-"""Runs that a worker is given at once."""
+"""Runs in one task of a worker."""
 
 SEVERAL_CORES = frozenset({"linear", "ngrams"})
-"""Kinds of head that keep to one core; the others spread over all by themselves."""
+"""Kinds of head that use one core; the others use all cores themselves."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AssessedRun:
-    """The monitor's numbers on one run; NaN where a prefix has none.
+    """The monitor's scores of one run; NaN where a prefix has none.
 
     Attributes:
         prefixes: shape (T + 1, 3): p_answerable, p_correct and raw_correct of t = 0 … T.
-        last: shape (3,): delivery_score, delivery and p_unanswerable of the terminal prefix.
-        committed: what the terminal prefix commits to.
+        last: shape (3,): delivery_score, delivery and p_unanswerable of the last prefix.
+        committed: what the last prefix commits to.
     """
 
     prefixes: Floats
@@ -48,19 +48,19 @@ class AssessedRun:
 def assess_runs(
     estimators: Estimators, trajectories: Iterable[Trajectory], *, workers: int = 1
 ) -> Iterator[tuple[Trajectory, AssessedRun]]:
-    """Yield every run with the monitor's numbers on it, in order.
+    """Yield every run with its scores, in order.
 
     Args:
-        estimators: of a monitor.
-        trajectories: read as they are needed.
-        workers: processes; with more than one, a script of one's own must be importable
-            (`if __name__ == "__main__"`), as the standard library's processes ask for.
+        estimators: estimators of a monitor.
+        trajectories: the runs, read lazily.
+        workers: number of processes. With more than one, the calling script must be importable
+            (`if __name__ == "__main__"`), as for `multiprocessing`.
     """
     runs = iter(trajectories)
     if workers < 2 or estimators.head.name not in SEVERAL_CORES:
-        yield from ((run, _assessed(estimators, run)) for run in runs)
+        yield from ((run, _assess(estimators, run)) for run in runs)
         return
-    yield from ((run, _assessed(estimators, run)) for run in islice(runs, ALONE))
+    yield from ((run, _assess(estimators, run)) for run in islice(runs, ALONE))
     following = list(islice(runs, CHUNK))
     if following:
         yield from _spread(estimators, chain(following, runs), workers)
@@ -70,7 +70,7 @@ def _spread(
     estimators: Estimators, runs: Iterator[Trajectory], workers: int
 ) -> Iterator[tuple[Trajectory, AssessedRun]]:
     waiting: deque[tuple[list[Trajectory], Future[list[AssessedRun]]]] = deque()
-    # A fresh process: a copy of this one would copy the locks of its threads, too.
+    # Processes are spawned: a fork would also copy locks that other threads hold.
     with ProcessPoolExecutor(
         workers,
         mp_context=multiprocessing.get_context("spawn"),
@@ -80,14 +80,14 @@ def _spread(
         while chunk := list(islice(runs, CHUNK)):
             waiting.append((chunk, pool.submit(_assess_chunk, chunk)))
             if len(waiting) > 2 * workers:
-                given, done = waiting.popleft()
-                yield from zip(given, done.result(), strict=True)
-        for given, done in waiting:
-            yield from zip(given, done.result(), strict=True)
+                chunk, future = waiting.popleft()
+                yield from zip(chunk, future.result(), strict=True)
+        for chunk, future in waiting:
+            yield from zip(chunk, future.result(), strict=True)
 
 
 _estimators: list[Estimators] = []
-"""A worker process's own; one."""
+"""The estimators of this worker process; one element."""
 
 
 def _start(estimators: Estimators) -> None:
@@ -95,14 +95,16 @@ def _start(estimators: Estimators) -> None:
 
 
 def _assess_chunk(runs: Sequence[Trajectory]) -> list[AssessedRun]:
-    return [_assessed(_estimators[0], run) for run in runs]
+    return [_assess(_estimators[0], run) for run in runs]
 
 
-def _assessed(estimators: Estimators, run: Trajectory) -> AssessedRun:
-    told = list(estimators.replay(run))
-    last = told[-1]
+def _assess(estimators: Estimators, run: Trajectory) -> AssessedRun:
+    assessments = list(estimators.replay(run))
+    last = assessments[-1]
     return AssessedRun(
-        prefixes=np.array([(each.p_answerable, each.p_correct, each.raw_correct) for each in told]),
+        prefixes=np.array(
+            [(each.p_answerable, each.p_correct, each.raw_correct) for each in assessments]
+        ),
         # None becomes NaN.
         last=np.array([last.delivery_score, last.delivery, last.p_unanswerable], np.float64),
         committed=last.committed,

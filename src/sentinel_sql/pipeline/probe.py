@@ -1,6 +1,6 @@
-"""Adds probes to runs: to each as it is collected, or to all of a store into a new one.
+"""Adds probes to runs: to each collected run, or to all runs of a store, in a new store.
 
-A run is probed when it is over, so that nothing of it can depend on a probe.
+A run is probed after its end, so that it can't depend on a probe.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from sentinel_sql.trajectory.store import (
 
 
 def with_probes(trajectory: Trajectory, prober: Prober) -> Trajectory:
-    """Return the run with each step probed whose query ran; all else stays as it is."""
+    """Return the run with probes at each step whose query ran."""
     return trajectory.model_copy(
-        update={"steps": tuple(probed_step(step, prober) for step in trajectory.steps)}
+        update={"steps": tuple(probe_step(step, prober) for step in trajectory.steps)}
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProbeSummary:
-    """What probing a store brought.
+    """The result of probing a store.
 
     Attributes:
-        store: the folder that holds the probed runs.
-        probed: runs added this time.
-        already_there: runs that it held before.
-        steps: steps probed this time.
-        found: how many of them have what: a chain, a join that multiplies rows, NULLs in the
-            result, a text that no row has, something not known.
+        store: folder of the probed runs.
+        probed: runs added by this call.
+        already_there: runs that the store held before.
+        steps: steps probed by this call.
+        found: finding (a chain of joins, a join that multiplies rows, NULLs in the result, a text
+            that no row has, something not known) → number of steps.
     """
 
     store: Path
@@ -55,20 +55,20 @@ def probe_store(
     store: str | Path,
     on_progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005
 ) -> ProbeSummary:
-    """Write the runs of a store with their probes into another; goes on where it stopped.
+    """Write the runs of a store with probes into another store; can be resumed.
 
     Args:
-        source: a store's folder or a recordings file; it is only read.
-        prober: over the database that the runs were made over, at their clock.
+        source: a store's folder or a recordings file, which stays unchanged.
+        prober: a prober of the runs' database, at their clock.
         store: the new store's folder; made if absent.
-        on_progress: told (runs done, runs in all).
+        on_progress: called with (runs done, all runs).
 
     Raises:
-        StoreError: nothing to probe, the two are one, runs of another clock or database, or the
-            new store can't take them.
+        StoreError: there is no run, both stores are the same, the runs have another clock or
+            schema, or the new store can't be written.
     """
     if Path(source).resolve() == Path(store).resolve():
-        raise StoreError(f"{store} is the store to be probed: name a new one with --store")
+        raise StoreError(f"{store} is the store to be probed: give a new store with --store")
     runs = list(read_trajectories(source))
     if not runs:
         raise StoreError(f"{source} holds no run: collect or import some first")
@@ -85,7 +85,7 @@ def probe_store(
                 for step in made.steps:
                     if step.observation.probes is not None:
                         steps += 1
-                        found.update(_told(step.observation.probes))
+                        found.update(_finding_names(step.observation.probes))
             on_progress(done, len(runs))
     return ProbeSummary(
         store=Path(store),
@@ -97,42 +97,42 @@ def probe_store(
 
 
 def _manifest(source: str | Path, runs: Sequence[Trajectory], prober: Prober) -> StoreManifest:
-    """Return the old store's manifest with what it left open, after checking that it fits."""
+    """Return the source's manifest, completed from the database, after checking that both fit."""
     database = prober.database
-    theirs = read_manifest(source) or StoreManifest(agent=runs[0].agent)
-    if theirs.schema_sha256 not in (None, database.schema.sha256):
+    manifest = read_manifest(source) or StoreManifest(agent=runs[0].agent)
+    if manifest.schema_sha256 not in (None, database.schema.sha256):
         raise StoreError(
             f"the runs in {source} were made over a database of another schema than "
-            f"{database.name}'s: name the one that they were made over with --database"
+            f"{database.name}'s: give their database with --database"
         )
-    clocks = {theirs.clock, *(run.question.clock for run in runs)} - {None}
+    clocks = {manifest.clock, *(run.question.clock for run in runs)} - {None}
     if clocks - {database.clock}:
         other = min(str(clock) for clock in clocks - {database.clock})
         raise StoreError(
-            f"the runs in {source} were recorded at the clock {other}, and the database stands at "
+            f"the runs in {source} were recorded at the clock {other}, but the database's is "
             f"{database.clock}: give --clock '{other}'"
         )
-    return theirs.model_copy(
+    return manifest.model_copy(
         update={
-            "database": theirs.database or runs[0].question.database or database.name,
+            "database": manifest.database or runs[0].question.database or database.name,
             "clock": database.clock,
             "schema_sha256": database.schema.sha256,
         }
     )
 
 
-def probed_step(step: Step, prober: Prober) -> Step:
-    """Return the step with what probes tell of its query, if that ran."""
+def probe_step(step: Step, prober: Prober) -> Step:
+    """Return the step with probes of its query, if the query ran."""
     if step.sql is None or step.observation.kind not in ("rows", "empty"):
         return step
-    probes = recorded(prober.probe(step.sql))
+    probes = probes_record(prober.probe(step.sql))
     return step.model_copy(
         update={"observation": step.observation.model_copy(update={"probes": probes})}
     )
 
 
-def recorded(probing: Probing) -> Probes:
-    """Return what probing found as it is stored."""
+def probes_record(probing: Probing) -> Probes:
+    """Return the result of probing as a stored record."""
     return Probes(
         chain=probing.chain,
         nulls=probing.nulls,
@@ -141,7 +141,7 @@ def recorded(probing: Probing) -> Probes:
     )
 
 
-def _told(probes: Probes) -> list[str]:
+def _finding_names(probes: Probes) -> list[str]:
     return [
         name
         for name, holds in {

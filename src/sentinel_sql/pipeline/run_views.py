@@ -1,7 +1,7 @@
-"""Runs as a report shows them: every state with its confidences, and why they are what they are.
+"""Makes views of runs for a report: every state with its confidences and their reasons.
 
-An evaluation keeps a telling sample of them, made by a second pass over the store: only the chosen
-runs are ever held.
+An evaluation keeps a sample of views. It is made by a second pass over the store, so that only the
+chosen runs are in memory.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sentinel_sql.monitor.session import Assessment, Monitor
 from sentinel_sql.pipeline.score_reasons import weights
 from sentinel_sql.trajectory.record import Step, Trajectory
 
-KEPT = 4_000
-"""Characters of a thought, a query or a result that a view keeps (ours: more isn't read)."""
+LONGEST_TEXT = 4_000
+"""Longest thought, query or result of a view, in characters (our choice)."""
 
 
 def view(
@@ -31,13 +31,13 @@ def view(
     label: Label | None = None,
     calibration: PrefixScores | None = None,
 ) -> dict[str, Any]:
-    """Return a run with all that the monitor says of it, whatever the stakes; JSON-ready.
+    """Return a run with the monitor's confidences and their reasons, for any stakes; JSON-ready.
 
     Args:
         trajectory: the run.
-        monitor: frozen.
-        label: what is true of it, where that is known.
-        calibration: the monitor's calibration columns, if they are already read.
+        monitor: the frozen monitor.
+        label: the run's label, if known.
+        calibration: the monitor's calibration columns, if they were read before.
     """
     if calibration is None:
         calibration = monitor.calibration
@@ -52,14 +52,14 @@ def view(
         states.append(
             {
                 "t": t,
-                **_said(step),
+                **_step_texts(step),
                 "p_answerable": seen.p_answerable,
                 "p_correct": seen.p_correct,
                 "delivery": seen.delivery,
                 "p_unanswerable": seen.p_unanswerable,
                 "neighbours": _neighbours(seen, calibration),
                 "contributions": weights(monitor, trajectory.prefix(t)),
-                # The hybrid weighs them beside the head's score; the head alone never reads them.
+                # Only the hybrid reads the ten features.
                 "features": dict(session.features())
                 if hybrid and seen.committed == "answer"
                 else None,
@@ -86,14 +86,14 @@ def sample(
     *,
     most: int = MOST,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the views of a telling sample, the most telling first.
+    """Yield the views of a sample, the clearest examples first.
 
     Args:
-        evaluation: what was found; the sample covers the decisions at its stakes.
-        monitor: that was evaluated.
-        trajectories: the store's runs again; all but the chosen ones are passed over.
-        labels: by run id.
-        most: views to make.
+        evaluation: the evaluation; the sample covers the decisions at its stakes.
+        monitor: the evaluated monitor.
+        trajectories: the store's runs again; only the chosen ones are used.
+        labels: labels by run id.
+        most: most views to make.
     """
     scores = evaluation.evidence.recorded
     calibration = monitor.calibration
@@ -120,23 +120,23 @@ def sample(
     yield from (made[name] for name in chosen if name in made)
 
 
-def _said(step: Step | None) -> dict[str, Any]:
+def _step_texts(step: Step | None) -> dict[str, Any]:
     if step is None:
         return {"action": None, "thought": None, "sql": None, "result": None, "kind": None}
     seen = step.observation
     return {
         "action": step.action,
-        "thought": _kept(step.thought),
-        "sql": _kept(step.sql),
-        "result": _kept(seen.text or seen.error),
+        "thought": _shorten(step.thought),
+        "sql": _shorten(step.sql),
+        "result": _shorten(seen.text or seen.error),
         "kind": seen.kind,
     }
 
 
-def _kept(text: str | None) -> str | None:
-    if text is None or len(text) <= KEPT:
+def _shorten(text: str | None) -> str | None:
+    if text is None or len(text) <= LONGEST_TEXT:
         return text
-    return f"{text[:KEPT]}… ({len(text) - KEPT:,} characters more)"
+    return f"{text[:LONGEST_TEXT]}… ({len(text) - LONGEST_TEXT:,} characters more)"
 
 
 def _neighbours(seen: Assessment, calibration: PrefixScores) -> list[dict[str, Any]]:

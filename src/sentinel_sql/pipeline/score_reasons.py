@@ -1,4 +1,4 @@
-"""What weighed most in a monitor's two scores of a prefix, in words; for heads that can tell."""
+"""Finds the words and features with the most weight in both scores of a prefix (linear head)."""
 
 from __future__ import annotations
 
@@ -14,43 +14,45 @@ from sentinel_sql.trajectory.record import Prefix, commitment
 from sentinel_sql.trajectory.render import TOKEN, render_question, render_step
 
 STRONGEST: Final = 8
-"""Terms that are named one by one (ours: more isn't read); the others are summed."""
+"""Terms that are listed one by one (our choice); the others are summed."""
 
 _SIGNS: Final = {"answerability": -1.0, "correctness": 1.0}
-"""The answerability head's positive class is the unanswerable one; here + always speaks well."""
+"""The answerability head's positive class is "unanswerable"; here + always speaks for the run."""
 
 
 def weights(monitor: Monitor, prefix: Prefix) -> Mapping[str, list[dict[str, Any]]]:
-    """Return what weighs most in both heads' log-odds, by head.
+    """Return the terms with the most weight in both heads' log-odds.
 
-    An n-gram is a word, a piece of one or a pair, and nobody reads pieces: what it adds is shared
-    evenly among the words of the prefix that it comes from.
+    An n-gram is a word, a part of a word or a pair of words. Parts are hard to read, so the weight
+    of an n-gram is divided evenly among the words that it comes from.
 
     Args:
-        monitor: frozen.
-        prefix: what it judges.
+        monitor: the frozen monitor.
+        prefix: the prefix to explain.
 
     Returns:
-        `answerability` and `correctness`, each a list of `name` and `value`: what a word or a
-        feature adds to the log-odds that the question is answerable, or the answer right. The
-        last two are everything else together, and what a typical prefix has before any term; so
-        the values sum to the log-odds. Empty where the head isn't linear.
+        `answerability` and `correctness`, each a list of `name` and `value`. A value is what a
+        word or a feature adds to the log-odds that the question is answerable, or the answer
+        right. The last two are the sum of all others, and the constant of a typical prefix; so
+        the values sum to the log-odds. Empty if the head isn't linear.
     """
-    its = monitor.estimators
-    if not isinstance(its.head, LinearHead):
+    estimators = monitor.estimators
+    if not isinstance(estimators.head, LinearHead):
         return {}
-    surroundings = Surroundings(keys=its.keys, clock=prefix.question.clock or its.clock)
+    surroundings = Surroundings(
+        keys=estimators.keys, clock=prefix.question.clock or estimators.clock
+    )
     words = _Words(prefix)
-    told = {}
+    weights_by_head = {}
     for head, sign in _SIGNS.items():
-        fitted = getattr(its, head)
+        fitted = getattr(estimators, head)
         if not isinstance(fitted, FittedLinearHead):
             return {}
-        parts = contributions(fitted, its.head, prefix, surroundings)
-        added = words.shared(parts.terms)
+        parts = contributions(fitted, estimators.head, prefix, surroundings)
+        added = words.share_out(parts.terms)
         strongest = sorted(added, key=lambda name: -abs(added[name]))[:STRONGEST]
         rest = parts.margin - parts.bias - sum(added[name] for name in strongest)
-        told[head] = [
+        weights_by_head[head] = [
             *({"name": name, "value": sign * added[name]} for name in strongest),
             {
                 "name": f"{len(added) - len(strongest)} other words and features",
@@ -58,11 +60,11 @@ def weights(monitor: Monitor, prefix: Prefix) -> Mapping[str, list[dict[str, Any
             },
             {"name": "before any of these", "value": sign * parts.bias},
         ]
-    return told
+    return weights_by_head
 
 
 class _Words:
-    """The words of a prefix: where each stands, and which n-grams come from it."""
+    """The words of a prefix, with their places and n-grams."""
 
     def __init__(self, prefix: Prefix) -> None:
         self._places: dict[str, list[str]] = {}
@@ -80,8 +82,8 @@ class _Words:
                 for name in names:
                     self._owners.setdefault(name, []).append(word)
 
-    def shared(self, terms: Iterable[Term]) -> dict[str, float]:
-        """Return what every word and feature adds, by its name for people."""
+    def share_out(self, terms: Iterable[Term]) -> dict[str, float]:
+        """Return what every word and feature adds, by its readable name."""
         added: dict[str, float] = {}
         for term in terms:
             if term.kind == "feature":

@@ -1,4 +1,4 @@
-"""Recorded runs through a monitor, beside their labels, into the columns of every replay."""
+"""Scores recorded runs and puts scores and labels into the columns that replays use."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _ENDINGS = {"answer": "answered", "abstention": "abstained", None: "cap"}
 
 
 def label_of(trajectory: Trajectory, labels: Mapping[str, Label]) -> Label:
-    """Return the label of a run, after checking that it is of this very run.
+    """Return the label of a run, after checking that it fits the run.
 
     Raises:
-        LabelsError: no label, a label of another outcome, or an answer without a verdict.
+        LabelsError: the run has no label, a label of another outcome, or an answer without a
+            verdict.
         StoreError: the run's outcome isn't what its last step commits to.
     """
     name = trajectory.question.id
@@ -42,7 +43,7 @@ def label_of(trajectory: Trajectory, labels: Mapping[str, Label]) -> Label:
         raise LabelsError(f"run {name} has no label: label the store with `sentinel label`")
     if label.outcome != ending:
         raise LabelsError(
-            f"the label of run {name} is of a run that ended as {label.outcome}, this one is "
+            f"the label of run {name} says that it ended as {label.outcome}, but the run ended as "
             f"{ending}: label the store again with `sentinel label`"
         )
     if ending == "answered" and label.answerable and label.correct is None:
@@ -60,19 +61,19 @@ def prefix_scores(
     labels: Mapping[str, Label],
     workers: int = 1,
 ) -> PrefixScores:
-    """Assess every prefix of every run; a few runs at a time are in memory.
+    """Score every prefix of every run; only a few runs are in memory at once.
 
     Args:
-        estimators: of a monitor (`monitor.estimators`).
+        estimators: those of a monitor (`monitor.estimators`).
         trajectories: the runs, in the order of the result.
         pools: gives each run its template.
-        labels: by run id.
-        workers: processes; the numbers don't depend on it. See `assess_runs`.
+        labels: labels by run id.
+        workers: number of processes; they don't change the scores. See `assess_runs`.
 
     Raises:
-        LabelsError: as `label_of`.
-        StoreError: as `label_of`.
-        PoolsError: a run whose question the manifest doesn't know.
+        LabelsError: as in `label_of`.
+        StoreError: as in `label_of`.
+        PoolsError: the manifest doesn't know the question of a run.
     """
     names: list[str] = []
     templates: list[str] = []
@@ -82,30 +83,33 @@ def prefix_scores(
     tokens = array("d")
     seconds = array("d")
 
-    def checked() -> Iterator[Trajectory]:
+    def with_labels() -> Iterator[Trajectory]:
         for trajectory in trajectories:
             found.append(label_of(trajectory, labels))
             templates.append(pools.template_of(trajectory.question.id))
             yield trajectory
 
-    for trajectory, its in assess_runs(estimators, checked(), workers=workers):
+    for trajectory, scored in assess_runs(estimators, with_labels(), workers=workers):
         names.append(trajectory.question.id)
-        assessed.append(its)
+        assessed.append(scored)
         steps = trajectory.steps
-        clean.append(its.committed == "answer" and steps[-1].observation.kind == "rows")
+        clean.append(scored.committed == "answer" and steps[-1].observation.kind == "rows")
         tokens.extend(
-            [0.0, *(_told(step.usage.completion_tokens if step.usage else None) for step in steps)]
+            [
+                0.0,
+                *(_or_nan(step.usage.completion_tokens if step.usage else None) for step in steps),
+            ]
         )
         seconds.extend(
-            [0.0, *(_told(step.seconds.model if step.seconds else None) for step in steps)]
+            [0.0, *(_or_nan(step.seconds.model if step.seconds else None) for step in steps)]
         )
-    answered = np.array([its.committed == "answer" for its in assessed], np.bool_)
-    prefixes = np.concatenate([np.empty((0, 3)), *(its.prefixes for its in assessed)])
-    last = np.array([its.last for its in assessed], np.float64).reshape(-1, 3)
+    answered = np.array([scored.committed == "answer" for scored in assessed], np.bool_)
+    prefixes = np.concatenate([np.empty((0, 3)), *(scored.prefixes for scored in assessed)])
+    last = np.array([scored.last for scored in assessed], np.float64).reshape(-1, 3)
     return PrefixScores(
         question_ids=tuple(names),
         templates=tuple(templates),
-        offsets=np.cumsum([0, *(len(its.prefixes) for its in assessed)], dtype=np.int64),
+        offsets=np.cumsum([0, *(len(scored.prefixes) for scored in assessed)], dtype=np.int64),
         p_answerable=prefixes[:, 0].copy(),
         p_correct=prefixes[:, 1].copy(),
         raw_correct=prefixes[:, 2].copy(),
@@ -113,7 +117,7 @@ def prefix_scores(
         delivery=last[:, 1].copy(),
         p_unanswerable=last[:, 2].copy(),
         answered=answered,
-        abstained=np.array([its.committed == "abstention" for its in assessed], np.bool_),
+        abstained=np.array([scored.committed == "abstention" for scored in assessed], np.bool_),
         answerable=np.array([label.answerable for label in found], np.bool_),
         correct=answered & np.array([label.correct is True for label in found], np.bool_),
         clean=np.array(clean, np.bool_),
@@ -122,5 +126,5 @@ def prefix_scores(
     )
 
 
-def _told(value: float | None) -> float:
+def _or_nan(value: float | None) -> float:
     return float("nan") if value is None else float(value)

@@ -1,7 +1,7 @@
-"""Screens the features of a store's train pool: fits heads with and without them, out of fold.
+"""Screens features on a store's train pool: fits heads with and without them, out of fold.
 
-The n-grams are fitted once a fold; what stands beside them is weighed anew for each feature, with
-the very functions that fit the `linear` head.
+The n-grams are fitted once for each fold. The other weights are fitted again for each feature, with
+the same functions that fit the `linear` head.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
 
 OnProgress = Callable[[int, int], None]
-"""Is told how many folds are done, and of how many."""
+"""Called with (folds done, all folds)."""
 
 NGRAMS, WHOLE = "n-grams", "linear"
 
@@ -52,20 +52,20 @@ def screen_features(
 
     Args:
         trajectories: the store's runs; only answers to answerable questions of the train pool
-            are read.
-        pools: the manifest.
-        labels: by run id; runs without one, or without a verdict, are left out.
-        header: of the labels file: clock and schema.
-        seed: of folds, fits and intervals.
-        on_progress: told each fold.
+            are used.
+        pools: the pool manifest.
+        labels: labels by run id; runs without a label or a verdict are left out.
+        header: header of the labels file, with clock and schema.
+        seed: seed of folds, fits and intervals.
+        on_progress: called with (folds done, all folds).
 
     Raises:
-        PoolsError: a run whose question the manifest doesn't know.
-        StoreError: no such run, or one that contradicts itself.
-        LabelsError: labels that don't fit the runs.
-        CannotFitError: too few runs of a class, or of templates.
+        PoolsError: the manifest doesn't know the question of a run.
+        StoreError: there is no such run, or a run contradicts itself.
+        LabelsError: the labels don't fit the runs.
+        CannotFitError: there are too few runs of a class, or too few templates.
     """
-    taken = [
+    runs_used = [
         run
         for run in trajectories
         if pools.pool_of(run.question.id) == "train"
@@ -74,30 +74,30 @@ def screen_features(
         and not label.without_verdict
         and label_of(run, labels).outcome == "answered"
     ]
-    if not taken:
+    if not runs_used:
         raise StoreError(
             "the train pool holds no labelled answer to an answerable question: collect and label "
             "some first"
         )
     head = LinearHead(families=ALL_FAMILIES)
     keys = keys_of(header.schema if header.schema.tables else None)
-    read = [read_run(run, head=head, keys=keys, clock=header.clock) for run in taken]
-    templates = [pools.template_of(run.question.id) for run in taken]
-    correct = np.array([labels[run.question.id].correct is True for run in taken], np.bool_)
+    read_runs = [read_run(run, head=head, keys=keys, clock=header.clock) for run in runs_used]
+    templates = [pools.template_of(run.question.id) for run in runs_used]
+    correct = np.array([labels[run.question.id].correct is True for run in runs_used], np.bool_)
     folds = assign_folds(
         templates=templates, strata=correct.astype(np.int64), needed=(correct, ~correct), seed=seed
     )
-    sizes = np.array([len(run.training) for run in read])
-    snapshots = [snapshot for run in read for snapshot in run.training]
+    sizes = np.array([len(run.training) for run in read_runs])
+    snapshots = [snapshot for run in read_runs for snapshot in run.training]
     dense = np.array([snapshot.dense for snapshot in snapshots])
     answered = np.array([snapshot.answered for snapshot in snapshots], np.bool_)
     targets = np.repeat(correct, sizes)
     groups = np.repeat(np.unique(templates, return_inverse=True)[1].astype(np.int64), sizes)
     fold_of = np.repeat(folds, sizes)
-    ten = np.repeat([run.features for run in read], sizes, axis=0)
+    ten = np.repeat([run.features for run in read_runs], sizes, axis=0)
     candidates = dict(_candidates(dense, np.where(answered[:, np.newaxis], ten, np.nan)))
-    # A feature that no run records would be a constant, and what it seems to do chance.
-    absent = _unrecorded(taken)
+    # A feature that no run records is constant, so any effect of it would be chance.
+    absent = _unrecorded(runs_used)
     for name in absent:
         del candidates[f"feature {name}"]
     scores = {name: np.empty(len(snapshots)) for name in (NGRAMS, *candidates)}
@@ -128,7 +128,7 @@ def screen_features(
     made = ScreenScores(
         templates=tuple(templates),
         correct=correct,
-        clean=np.array([run.steps[-1].observation.kind == "rows" for run in taken], np.bool_),
+        clean=np.array([run.steps[-1].observation.kind == "rows" for run in runs_used], np.bool_),
         ngrams=scores[NGRAMS][last],
         features={
             name: None if name in absent else scores[f"feature {name}"][last] for name in FEATURES
@@ -140,13 +140,13 @@ def screen_features(
     screen = feature_screen(made, seed=seed)
     return {
         "feature_screen": screen,
-        "survivor_matrix": survivor_matrix(taken[0].agent.fingerprint, screen),
+        "survivor_matrix": survivor_matrix(runs_used[0].agent.fingerprint, screen),
         "family_knockouts": family_knockouts(made, seed=seed),
     }
 
 
 def _unrecorded(runs: Iterable[Trajectory]) -> frozenset[str]:
-    """Return the features that need token telemetry of which no run has any."""
+    """Return the features whose token telemetry no run has."""
     found = set(TelemetryState().values())
     for run in runs:
         state = TelemetryState()
@@ -157,16 +157,16 @@ def _unrecorded(runs: Iterable[Trajectory]) -> frozenset[str]:
 
 
 def _candidates(dense: Floats, ten: Floats) -> Mapping[str, Floats]:
-    """Return the dense columns of everything that is fitted, by name.
+    """Return the dense columns of every candidate, by name.
 
     Args:
-        dense: shape (P, d), of every family.
+        dense: shape (P, d), features of all families.
         ten: shape (P, 10), the paper's features at a committed answer, NaN elsewhere.
     """
     found = {WHOLE: select(dense, DEFAULT_FAMILIES)}
     found |= {f"feature {name}": ten[:, [at]] for at, name in enumerate(FEATURES)}
     for name in ALL_FAMILIES:
-        # Alarms on their own still count those of every family.
+        # The family of alarms still counts the alarms of every family.
         found[f"with {name}"] = (
             dense[:, -len(ALARM_FEATURES) :] if name == ALARMS else select(dense, (name,))
         )

@@ -1,4 +1,4 @@
-"""Seed variance: a monitor fitted again with other seeds, each evaluated on the same runs."""
+"""Measures seed variance: fits a monitor again with other seeds, and evaluates each."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def seed_exhibits(
 ) -> dict[str, Exhibit[Any]]:
     """Return the exhibits `seeds` and `seed_figures`.
 
-    The monitors of other seeds are measured and thrown away: none is chosen, so the held-out
-    pool isn't spent by them beyond the evaluation that they stand beside.
+    The monitors of other seeds are evaluated and dropped. None of them is chosen, so they don't
+    spend the held-out pool again.
 
     Args:
-        monitor: the evaluated one, whose seed is of record.
-        evaluation: of that monitor.
+        monitor: the evaluated monitor.
+        evaluation: the evaluation of that monitor.
         trajectories: all runs of the store.
-        pools: the manifest.
-        labels: by run id.
-        header: of the labels file.
-        seeds: how many in all, the monitor's own included; at least 2.
-        on_progress: told (monitors evaluated, in all).
+        pools: the pool manifest.
+        labels: labels by run id.
+        header: header of the labels file.
+        seeds: number of seeds, including the monitor's own; at least 2.
+        on_progress: called with (monitors evaluated, all monitors).
 
     Raises:
-        InputError: fewer than 2 seeds.
-        SentinelError: of the kind that fitting or evaluating a seed's monitor raised, naming the
-            seed; CannotFitError where its folds can't be fitted on.
+        InputError: there are fewer than 2 seeds.
+        SentinelError: the error of fitting or evaluating a seed's monitor, of the same type, with
+            the seed in its message.
     """
     if seeds < 2:
         raise InputError(f"{seeds} seed has no variance: give --seeds 2 or more")
@@ -77,8 +77,9 @@ def seed_exhibits(
             ).evidence
         except SentinelError as error:
             raise type(error)(
-                f"no seed variance, for the monitor of seed {seed} can't be made: {error}. The "
-                "evaluation of the monitor itself stands; leave --seeds out, or bring more runs"
+                f"no seed variance, because the monitor of seed {seed} can't be fitted: {error}. "
+                "The evaluation of the monitor itself is valid; leave out --seeds, or give more "
+                "runs"
             ) from error
         on_progress(number + 1, seeds)
     return {"seeds": seed_variance(by_seed), "seed_figures": seed_figures(by_seed)}

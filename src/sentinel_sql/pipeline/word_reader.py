@@ -1,4 +1,4 @@
-"""A plain reader of words, cross-fitted by template: TF-IDF and logistic regression."""
+"""A plain reader of texts: TF-IDF and logistic regression, cross-fitted by template."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
 @dataclass(frozen=True, kw_only=True)
 class WordReader:
-    """The words of many texts, counted once a fold; only labels change from fit to fit.
+    """The word counts of many texts, computed once for each fold; fits differ only in labels.
 
     Attributes:
-        runs: how many texts there are.
-        parts: for each fold the indices that are fitted on and scored, and their word counts.
-        seed: of the regression.
+        runs: number of texts.
+        parts: for each fold, the indices to fit on and to score, and the word counts of both.
+        seed: seed of the regression.
     """
 
     runs: int
@@ -29,7 +29,7 @@ class WordReader:
 
     @classmethod
     def over(cls, texts: Sequence[str], where: Bools, folds: Ints, seed: int) -> WordReader | None:
-        """Count the words; None where the texts of a fold hold no word."""
+        """Count the words; None if the texts of a fold hold no word."""
         parts = []
         for fold in np.unique(folds[where]):
             fitted, held = np.flatnonzero(where & (folds != fold)), where & (folds == fold)
@@ -38,21 +38,21 @@ class WordReader:
                 continue
             words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2))
             try:
-                learned = words.fit_transform([texts[i] for i in fitted.tolist()])
+                fitted_words = words.fit_transform([texts[i] for i in fitted.tolist()])
             except ValueError:
                 return None
-            asked = words.transform([texts[i] for i in scored.tolist()])
-            parts.append((fitted, scored, learned, asked))
+            scored_words = words.transform([texts[i] for i in scored.tolist()])
+            parts.append((fitted, scored, fitted_words, scored_words))
         return cls(runs=len(texts), parts=parts, seed=seed)
 
     def scores(self, target: Bools) -> Floats:
         """Return out-of-fold scores, shape (N,); NaN outside the task."""
         scores = np.full(self.runs, np.nan)
-        for fitted, scored, learned, asked in self.parts:
+        for fitted, scored, fitted_words, scored_words in self.parts:
             if target[fitted].all() or not target[fitted].any():
                 scores[scored] = float(target[fitted][0])
                 continue
-            # More words than runs: the dual problem is the small one.
+            # There are more words than runs, so the dual problem is smaller.
             model = LogisticRegression(
                 class_weight="balanced",
                 solver="liblinear",
@@ -60,6 +60,6 @@ class WordReader:
                 max_iter=5000,
                 random_state=self.seed,
             )
-            model.fit(learned, target[fitted])
-            scores[scored] = model.predict_proba(asked)[:, 1]
+            model.fit(fitted_words, target[fitted])
+            scores[scored] = model.predict_proba(scored_words)[:, 1]
         return scores

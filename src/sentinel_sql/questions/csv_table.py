@@ -1,4 +1,4 @@
-"""Reads a table of questions as spreadsheets write it: CSV in any of its common forms."""
+"""Reads a table of questions as CSV, in any common form of spreadsheets."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 
 def csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return each row by its column names, with where it stands for errors.
+    """Return each row by its column names, with its place for errors.
 
-    The delimiter is the one that makes the header's columns: a comma, a semicolon, a tab or a bar;
-    a first line `sep=;` is obeyed. Names of columns are read without regard to capitals and outer
-    blanks, a blank after a delimiter is none of the cell's, and rows without content are passed
-    over. Where there is no column `id`, questions are numbered by the file's name and their row.
+    The delimiter is the comma, semicolon, tab or bar that splits the header into columns, or the
+    one of a first line `sep=;`. Column names are read without case and outer blanks. A blank after
+    a delimiter isn't part of the cell. Rows without content are ignored. Without a column `id`,
+    questions are named by the file and a number.
 
     Raises:
-        QuestionsError: no header, a column twice, a row that doesn't fit the header, no rows.
+        QuestionsError: there is no header or no row, a column is there twice, or a row doesn't fit
+            the header.
     """
     # a carriage return alone ends the lines of old Macintosh files, and Excel still writes them
-    text, delimiter, skipped = _delimited(re.sub(r"\r(?!\n)", "\n", text))
+    text, delimiter, skipped = _find_delimiter(re.sub(r"\r(?!\n)", "\n", text))
     rows = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )
@@ -55,8 +56,8 @@ def csv_records(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
     return records
 
 
-def _delimited(text: str) -> tuple[str, str, int]:
-    """Return the table's text, its delimiter, and how many lines stood before the text."""
+def _find_delimiter(text: str) -> tuple[str, str, int]:
+    """Return the table's text, its delimiter, and the number of lines before the text."""
     first, _, rest = text.partition("\n")
     declared = first.strip().strip('"').casefold()
     if declared.startswith("sep=") and len(declared) <= len("sep=x"):
@@ -77,7 +78,7 @@ def _header(path: Path, cells: Sequence[str]) -> list[str]:
     if "question" not in header:
         raise QuestionsError(
             f"{path} has no column 'question' in its first line: own questions need 'question', "
-            "and 'gold_sql' where answerable, between commas, semicolons or tabs"
+            "and 'gold_sql' if answerable, between commas, semicolons or tabs"
         )
     for column in COLUMNS:
         if header.count(column) > 1:

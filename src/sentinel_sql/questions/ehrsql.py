@@ -17,9 +17,9 @@ DATABASE_2024 = "mimic_iv"
 def v1_question(record: Mapping[str, Any], where: str) -> Question:
     """Read one record of EHRSQL v1; `where` names file and place for errors.
 
-    The template is `q_tag` (the question template without its time filters, the coarser one)
-    where answerable, and the data set's `template`, such as a topic, where not. Files of
-    version 1.0 have no ids; then the id is a hash of the content.
+    The template of an answerable question is `q_tag`, the question template without time filters.
+    That of an unanswerable question is the data set's `template`, such as a topic. Files of version
+    1.0 have no ids, so the id is a hash of the content.
 
     Raises:
         QuestionsError: a field is missing, or an answerable question has no gold SQL.
@@ -57,7 +57,7 @@ def question_2024(
     split: str | None,
     where: str,
 ) -> Question:
-    """Read one record of EHRSQL-2024's `data.json` with its label and, if shipped, its answer.
+    """Read one record of EHRSQL-2024's `data.json` with its label and, if there is one, its answer.
 
     Raises:
         QuestionsError: a field is missing, or the labels don't know the question.

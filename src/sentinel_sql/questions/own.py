@@ -19,10 +19,10 @@ COLUMNS = (
     "gold_answer",
     "split",
 )
-"""Columns that are read; `id` and `question` are required, any other column is ignored."""
+"""The columns that are read. `id` and `question` are required; other columns are ignored."""
 
 NO_GOLD = frozenset({"", "null", "nan", "none", "n/a", "na", "-"})
-"""Spellings of "no gold SQL" in EHRSQL's files and in spreadsheets' exports."""
+"""Spellings of "no gold SQL" in EHRSQL's files and in exports of spreadsheets."""
 
 NO_TEMPLATE = frozenset({"", "-", "null", "nan", "none"})
 
@@ -86,8 +86,8 @@ def _refuse_gold_elsewhere(record: Mapping[str, Any], where: str) -> None:
     for name, value in record.items():
         if column_name(name) not in COLUMNS and isinstance(value, str) and _SQL.match(value):
             raise QuestionsError(
-                f"{where} has SQL in {name!r}, and gold SQL is read from 'gold_sql': rename it, or "
-                "say in 'answerable' that the question has no answer"
+                f"{where} has SQL in {name!r}, but gold SQL is read from 'gold_sql': rename the "
+                "column, or set 'answerable' to false"
             )
 
 
@@ -95,7 +95,7 @@ def text_of(record: Mapping[str, Any], column: str, where: str) -> str:
     """Return a column that must hold text (an id may be a whole number).
 
     Raises:
-        QuestionsError: it is missing, empty or something else.
+        QuestionsError: the column is missing, empty or no text.
     """
     value = record.get(column)
     if column == "id" and isinstance(value, int) and not isinstance(value, bool):
@@ -109,9 +109,9 @@ def gold_or_none(value: object, where: str) -> str | None:
     """Return the gold SQL, or None for a spelling of "none".
 
     Raises:
-        QuestionsError: it is neither text nor missing.
+        QuestionsError: the value is neither text nor missing.
     """
-    if value is None or value != value:  # NaN, as pandas writes a missing cell
+    if value is None or value != value:  # NaN, pandas' missing cell
         return None
     if not isinstance(value, str):
         raise QuestionsError(f"{where}: the gold SQL must be text: write one statement, or null")
@@ -122,7 +122,7 @@ def template_or_none(value: object, where: str) -> str | None:
     """Return the data set's own template, or None for a spelling of "none".
 
     Raises:
-        QuestionsError: it is neither text nor missing.
+        QuestionsError: the value is neither text nor missing.
     """
     if value is None or value != value:
         return None

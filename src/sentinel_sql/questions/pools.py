@@ -1,4 +1,4 @@
-"""Splits questions into the train, calibration and held-out pools, no template in two of them."""
+"""Splits questions into train, calibration and held-out pools that share no template."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POOLS: tuple[PoolName, ...] = get_args(PoolName)
 FRACTIONS: Mapping[PoolName, float] = MappingProxyType(
     {"train": 0.5, "calibration": 0.25, "heldout": 0.25}
 )
-"""Share of the questions that each pool aims at (paper section 4)."""
+"""Target share of the questions in each pool (paper section 4)."""
 
 _REMEDY = "make it again with `sentinel questions pools`"
 
@@ -76,14 +76,14 @@ class Pools:
         """Refuse runs of questions that the manifest doesn't know.
 
         Raises:
-            PoolsError: naming how many there are, and the first.
+            PoolsError: there are such runs; the message has their number and the first.
         """
         unknown = [run_id for run_id in run_ids if run_id not in self]
         if unknown:
             raise PoolsError(
-                f"{len(unknown)} runs are of questions that the pool manifest doesn't know, first "
-                f"{_shown(unknown[0])}: make the pools from the question files that the runs were "
-                "collected with"
+                f"{len(unknown)} runs are of questions that the pool manifest doesn't know, such "
+                f"as {_shown(unknown[0])}: make the pools from the question files that the runs "
+                "were collected with"
             )
 
     def summary(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Pools:
         }
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the manifest as JSON; the file appears whole or not at all.
+        """Write the manifest as JSON; on an error, no part of the file appears.
 
         Raises:
             PoolsError: the file can't be written.
@@ -182,21 +182,21 @@ def make_pools(
     """Split questions into three pools by template.
 
     Each pool gets about its fraction of the answerable and of the unanswerable questions.
-    Templates are dealt from large to small (by powers of two, shuffled by the seed within one
-    size), each to the pool that is least full of its kind; ours. The result depends on the
-    set of questions, the seed and the fractions, not on the order of the questions.
+    Templates are assigned from large to small (by powers of two, shuffled by the seed within one
+    size), each to the pool that is least full of its kind (our rule). The result depends on the
+    set of questions, the seed and the fractions, but not on the order of the questions.
 
     Args:
-        questions: with distinct ids; or their file.
+        questions: questions with distinct ids, or their file.
         seed: any integer; the same seed gives the same pools.
-        fractions: of each pool, > 0, summing to 1.
-        like: earlier pools. Each template that they know keeps its pool there, so that no
-            training template becomes a held-out one; only new templates are dealt.
+        fractions: share of each pool, > 0; they sum to 1.
+        like: earlier pools. Each template in them keeps its pool, so that no training template
+            becomes a held-out one; only new templates are assigned.
 
     Raises:
         QuestionsError: the file can't be read.
-        PoolsError: the fractions don't fit, there are fewer than three templates, or a template
-            joins two that were in different pools of `like`.
+        PoolsError: the fractions don't sum to 1, there are fewer than three templates, or a
+            template joins two that are in different pools of `like`.
     """
     if not isinstance(seed, int):
         raise PoolsError(f"seed={seed!r} is no whole number: give one, such as 42")
@@ -217,59 +217,59 @@ def make_pools(
         sizes[template_of[question.id]][question.answerable] += 1
     if len(sizes) < len(POOLS):
         raise PoolsError(
-            f"the questions have {len(sizes)} templates, and three pools need at least 3: "
+            f"the questions have {len(sizes)} templates, but three pools need at least 3: "
             "add questions of other kinds"
         )
     totals = Counter(question.answerable for question in questions)
     filled: dict[PoolName, Counter[bool]] = {pool: Counter() for pool in POOLS}
-    dealt: dict[str, PoolName] = {}
+    assigned: dict[str, PoolName] = {}
     if like is not None:
-        dealt = _kept(questions, template_of, like)
-        for template, pool in dealt.items():
+        assigned = _earlier_pools(questions, template_of, like)
+        for template, pool in assigned.items():
             filled[pool].update(sizes[template])
 
     def fullness(pool: PoolName, template: str) -> tuple[float, str]:
-        # Half of the template counts as in already: what rounds a seat to the nearer pool.
+        # Counting half of the template as already in the pool rounds to the nearer pool.
         level = sum(
             count * (filled[pool][kind] + count / 2) / (fractions[pool] * totals[kind])
             for kind, count in sizes[template].items()
         )
-        return (round(level, 12), _shuffled(seed, template, pool))
+        return (round(level, 12), _hash(seed, template, pool))
 
-    def turn(template: str) -> tuple[int, str]:
-        return (-sizes[template].total().bit_length(), _shuffled(seed, template))
+    def order_key(template: str) -> tuple[int, str]:
+        return (-sizes[template].total().bit_length(), _hash(seed, template))
 
-    for template in sorted(sizes.keys() - dealt.keys(), key=turn):
+    for template in sorted(sizes.keys() - assigned.keys(), key=order_key):
         pool = min(POOLS, key=lambda name: fullness(name, template))
-        dealt[template] = pool
+        assigned[template] = pool
         filled[pool].update(sizes[template])
-    return Pools(seed=seed, fractions=dict(fractions), pools=dealt, templates=template_of)
+    return Pools(seed=seed, fractions=dict(fractions), pools=assigned, templates=template_of)
 
 
-def _kept(
+def _earlier_pools(
     questions: Sequence[Question], template_of: Mapping[str, str], like: Pools
 ) -> dict[str, PoolName]:
-    """Return the pool of each template that earlier pools know, by any of its names.
+    """Return the pool of each template in the earlier pools, by any of its names.
 
-    A template's name may change as questions are added: it is the first of its masked queries or
-    wordings. Each of them is looked up.
+    A template is named by the first of its masked queries or wordings, so new questions may change
+    its name. All of its names are looked up.
     """
-    kept: dict[str, PoolName] = {}
+    pool_of_template: dict[str, PoolName] = {}
     for question in questions:
         template = template_of[question.id]
         unnamed = replace(question, template=None)
         for name in {template, template_of_one(question), template_of_one(unnamed)}:
             pool = like.pools.get(name)
-            if pool is not None and kept.setdefault(template, pool) != pool:
+            if pool is not None and pool_of_template.setdefault(template, pool) != pool:
                 raise PoolsError(
-                    f"the template {_shown(template)} joins questions of the {kept[template]} and "
-                    f"the {pool} pool of the earlier manifest: give them templates of their own, "
-                    "or make the pools without it"
+                    f"the template {_shown(template)} joins questions of the "
+                    f"{pool_of_template[template]} and the {pool} pool of the earlier manifest: "
+                    "give them separate templates, or make the pools without it"
                 )
-    return kept
+    return pool_of_template
 
 
-def _shuffled(seed: int, *parts: str) -> str:
+def _hash(seed: int, *parts: str) -> str:
     return hashlib.sha256(json.dumps([seed, *parts]).encode()).hexdigest()
 
 

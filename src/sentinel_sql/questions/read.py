@@ -1,4 +1,4 @@
-"""Reads question files by what is in them: EHRSQL v1, EHRSQL-2024, JSON Lines or CSV."""
+"""Reads question files: EHRSQL v1, EHRSQL-2024, JSON Lines or CSV, recognised by content."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _SQL = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 def read_questions(paths: Sequence[str | PathLike[str]] | str | PathLike[str]) -> list[Question]:
     """Read question files, in the order given.
 
-    What a file is, its content says, not its name; gzip is undone. EHRSQL-2024's `data.json`
-    takes its `label.json` and, where there is one, `answer.json` from the same call or from
-    the folder it lies in; a folder that holds a `data.json` stands for it.
+    The format is recognised by the content, not by the name, and gzip is unpacked. For
+    EHRSQL-2024's `data.json`, `label.json` and, if there is one, `answer.json` are taken from the
+    same call or from its folder. A folder may be given instead of its `data.json`.
 
     Args:
-        paths: files or folders, at least one; or a single one.
+        paths: files or folders, at least one; or a single path.
 
     Returns:
         The questions, with distinct ids.
@@ -53,12 +53,12 @@ def read_questions(paths: Sequence[str | PathLike[str]] | str | PathLike[str]) -
     """
     if isinstance(paths, str | PathLike) or not isinstance(paths, Iterable):
         paths = [paths]
-    named = [path_of(path) for path in paths]
-    if not named:
+    files_given = [path_of(path) for path in paths]
+    if not files_given:
         raise QuestionsError("no question file given: name at least one")
-    files = [_load(_data_file(path) if os.path.isdir(path) else path) for path in named]
-    labels = _merged(file for file in files if file.kind == "labels")
-    answers = _merged(file for file in files if file.kind == "answers")
+    files = [_load(_data_file(path) if os.path.isdir(path) else path) for path in files_given]
+    labels = _merge(file for file in files if file.kind == "labels")
+    answers = _merge(file for file in files if file.kind == "answers")
     found: list[Question] = []
     seen: dict[str, Path] = {}
     used: set[str] = set()
@@ -68,7 +68,7 @@ def read_questions(paths: Sequence[str | PathLike[str]] | str | PathLike[str]) -
             if question.id in seen:
                 places = " and ".join(dict.fromkeys([str(seen[question.id]), str(file.path)]))
                 raise QuestionsError(
-                    f"question id {_shown(question.id)} stands twice, in {places}: keep one"
+                    f"question id {_shown(question.id)} is there twice, in {places}: keep one"
                 )
             seen[question.id] = file.path
             found.append(question)
@@ -94,13 +94,13 @@ def _questions(
 ) -> Iterator[Question]:
     if file.kind == "2024":
         records = file.content["data"]
-        labels = {**_beside(file.path, "label.json", "labels"), **labels}
+        labels = {**_read_sibling(file.path, "label.json", "labels"), **labels}
         if not labels:
             raise QuestionsError(
                 f"{file.path} has no label.json beside it, so its gold SQL is unknown: put it "
                 "there or name it too"
             )
-        answers = {**_beside(file.path, "answer.json", "answers"), **answers}
+        answers = {**_read_sibling(file.path, "answer.json", "answers"), **answers}
         version = str(file.content.get("version", ""))
         split = re.match(r"(train|valid|test)\b|(train|valid|test)_", version)
         for number, record in enumerate(records, 1):
@@ -184,7 +184,7 @@ def _text(path: Path) -> str:
     for mark, kind in _OTHER_KINDS.items():
         if raw.startswith(mark):
             raise QuestionsError(
-                f"{path} is {kind}, and questions are read from text: open it in its program and "
+                f"{path} is {kind}, but questions are read from text: open it in its program and "
                 "save it as CSV UTF-8"
             )
     encoding = "utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
@@ -215,7 +215,7 @@ def _json_lines(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _object(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object; JSON readers else keep the last of two values, and nobody is told."""
+    """Make an object; refuse a repeated name, of which JSON readers silently keep the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         name = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
@@ -230,11 +230,11 @@ def _data_file(folder: Path) -> Path:
     raise QuestionsError(f"{folder} is a folder without a data.json: name the question files in it")
 
 
-def _beside(data: Path, name: str, kind: str) -> Mapping[str, str]:
+def _read_sibling(data: Path, name: str, kind: str) -> Mapping[str, str]:
     for sibling in (data.with_name(name), data.with_name(f"{name}.gz")):
         if sibling.is_file():
             file = _load(sibling)
-            # A split of unanswerable questions alone has labels that look like answers.
+            # In a split with only unanswerable questions, labels look like answers.
             if file.kind not in (kind, "answers"):
                 raise QuestionsError(f"{sibling} holds no {kind} of EHRSQL-2024: fetch it again")
             content: Mapping[str, str] = file.content
@@ -242,16 +242,16 @@ def _beside(data: Path, name: str, kind: str) -> Mapping[str, str]:
     return {}
 
 
-def _merged(files: Iterable[_File]) -> Mapping[str, str]:
-    merged: dict[str, str] = {}
+def _merge(files: Iterable[_File]) -> Mapping[str, str]:
+    content_by_id: dict[str, str] = {}
     for file in files:
         for key, value in file.content.items():
-            if merged.setdefault(key, value) != value:
+            if content_by_id.setdefault(key, value) != value:
                 raise QuestionsError(
                     f"{file.path} contradicts another {file.kind} file on question "
                     f"{_shown(key)}: name one of them"
                 )
-    return merged
+    return content_by_id
 
 
 def _refuse_half_characters(question: Question, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One question over one database, with what the data set says of it."""
+"""The record of a question, as a data set gives it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 class Question:
     """A question in words, whether it is answerable, and the gold SQL if it is.
 
-    `gold_answer` is the data set's own printed answer, where it ships one. `template` is the
-    data set's own name for the question's template, or None; `templates.py` finds one then.
+    `gold_answer` is the data set's own printed answer, if it has one. `template` is the data set's
+    own name for the question's template, or None; `templates.py` then finds one.
     """
 
     id: str
@@ -28,8 +28,8 @@ class Question:
 def question_id_of(run_id: str, known: Container[str]) -> str | None:
     """Return the id of the question that a run answers, or None if it isn't among `known`.
 
-    Runs carry their question's id; where one question was tried several times, run k carries
-    `id#k` (k in digits). A known id that itself ends so is taken as it stands.
+    A run has the id of its question. If a question was run several times, run k has the id `id#k`
+    (k in digits). A known id that itself ends like this is returned unchanged.
     """
     if run_id in known:
         return run_id

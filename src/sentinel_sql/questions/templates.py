@@ -1,9 +1,9 @@
-"""Finds the template of a question: the data set's own, the gold SQL masked, or the wording.
+"""Finds the template of a question: the data set's own, the masked gold SQL, or the wording.
 
-Two questions belong to one template if they share the data set's own template, the gold SQL
-with its literals masked, or (unanswerable ones) a masked wording or one very like it. The
-relation is closed transitively, so that a file with templates and a file without them can be
-pooled together without a leak.
+Two questions have the same template if they share the data set's template or the gold SQL with its
+literals masked. Unanswerable questions share a template if their masked wordings are equal or very
+similar. The relation is transitive, so that files with and without templates can be pooled together
+without a leak.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sentinel_sql.questions.wordings import cluster_wordings, mask_wording
 from sentinel_sql.sql_tree import parse_one
 
 LONGEST_PARSED = 50_000
-"""Characters of SQL that are parsed; ours: a longer query is masked by its tokens alone."""
+"""Longest SQL that is parsed, in characters (our choice); longer SQL is masked by its tokens."""
 
 _TOKEN = re.compile(
     r"""
@@ -35,11 +35,11 @@ _TOKEN = re.compile(
 
 
 def template_of(question: Question) -> str:
-    """Return the template of one question, seen alone.
+    """Return the template of one question by itself.
 
-    It is the data set's own where there is one; otherwise the gold SQL with its literals
-    masked; for an unanswerable question its masked wording (paper section 4, "template"; the
-    masking is ours). `templates_of` joins the templates of many questions.
+    It is the data set's own, if there is one. Otherwise it is the gold SQL with its literals masked
+    or, for an unanswerable question, its masked wording (paper section 4, "template"; the masking
+    is ours). `templates_of` joins the templates of many questions.
     """
     if question.template is not None:
         return question.template
@@ -58,7 +58,7 @@ def templates_of(questions: Sequence[Question]) -> dict[str, str]:
         question id → name of its template: the data set's own name if any question of the
         template has one, else the masked SQL or wording that is first in alphabetical order.
     """
-    joined = _Joined()
+    groups = _KeyGroups()
     wordings = {q.id: mask_wording(q.text) for q in questions if q.gold_sql is None}
     cluster_of = cluster_wordings(set(wordings.values()))
     keys: dict[str, tuple[str, str]] = {}
@@ -72,36 +72,36 @@ def templates_of(questions: Sequence[Question]) -> dict[str, str]:
         if question.template is not None:
             own = ("own", " ".join(question.template.casefold().split()))
             names[own] = min(names.get(own, question.template), question.template)
-            joined.join(key, own)
+            groups.join(key, own)
     best: dict[tuple[str, str], tuple[str, str]] = {}
     for key in {*keys.values(), *names}:
-        root = joined.root(key)
+        root = groups.root(key)
         best[root] = min(best.get(root, key), key)  # "own" sorts before "sql" and "wording"
     named = {root: names.get(key, key[1]) for root, key in best.items()}
-    return {question_id: named[joined.root(key)] for question_id, key in keys.items()}
+    return {question_id: named[groups.root(key)] for question_id, key in keys.items()}
 
 
 def mask_sql(sql: str) -> str:
-    """Return the SQL with every literal masked as `?`, in one spelling; equal for equal shapes.
+    """Return the SQL in a normal form, with every literal masked as `?`.
 
-    The query is parsed by sqlglot; keywords and names lose their case, aliases are kept, a
-    negative number is one literal and a list of literals after IN counts as one. What doesn't
-    parse is masked token by token instead.
+    The query is parsed by sqlglot. Keywords and names lose their case, and aliases are kept. A
+    negative number is one literal, and so is a list of literals after IN. SQL that doesn't parse is
+    masked token by token.
     """
     return _mask_skeleton(_skeleton(sql))
 
 
 def _skeleton(sql: str) -> str:
-    # Literals are made equal before the parse: a data set has a few shapes and many literals,
-    # so that each shape is parsed once, and no literal's value can steer the parser.
-    def replaced(match: re.Match[str]) -> str:
+    # Literals are made equal before the parse. A data set has few shapes and many literals, so
+    # each shape is parsed once, and no literal can influence the parser.
+    def mask_token(match: re.Match[str]) -> str:
         if match.lastgroup == "comment":
             return " "
         if match.lastgroup == "text":
             return "'?'"
         return "0" if match.lastgroup == "number" else match.group()
 
-    return _TOKEN.sub(replaced, sql)
+    return _TOKEN.sub(mask_token, sql)
 
 
 @lru_cache(maxsize=100_000)
@@ -110,7 +110,7 @@ def _mask_skeleton(skeleton: str) -> str:
         try:
             tree = parse_one(skeleton)
             if not isinstance(tree, exp.Command):
-                masked: str = tree.transform(_masked, copy=False).sql("sqlite", comments=False)
+                masked: str = tree.transform(_mask_node, copy=False).sql("sqlite", comments=False)
                 return masked
         except (SqlglotError, RecursionError, ValueError, AttributeError):
             pass  # masked by tokens below
@@ -120,7 +120,7 @@ def _mask_skeleton(skeleton: str) -> str:
     )
 
 
-def _masked(node: exp.Expr) -> exp.Expr:
+def _mask_node(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.In) and _literals(node.expressions):
         node.set("expressions", [exp.Placeholder()])
     elif isinstance(node, exp.Literal) or (isinstance(node, exp.Neg) and _literals([node.this])):
@@ -144,8 +144,8 @@ def _literals(nodes: Iterable[exp.Expr]) -> bool:
 
 
 def _quoted_text(node: object) -> bool:
-    # SQLite reads "aspirin" as text where no column has that name; on the right of a comparison
-    # that is what it nearly always is.
+    # SQLite reads "aspirin" as text if no column has that name. On the right of a comparison it is
+    # nearly always a text.
     return (
         isinstance(node, exp.Column)
         and not node.table
@@ -154,8 +154,8 @@ def _quoted_text(node: object) -> bool:
     )
 
 
-class _Joined:
-    """Keys that belong together, closed transitively."""
+class _KeyGroups:
+    """Groups of keys that belong together (union-find)."""
 
     def __init__(self) -> None:
         self._parent: dict[tuple[str, str], tuple[str, str]] = {}

@@ -1,4 +1,4 @@
-"""Groups the wordings of unanswerable questions: masked, then joined where nearly equal."""
+"""Groups the wordings of unanswerable questions: masks them, and joins nearly equal ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NEARLY_EQUAL = 0.5
 """Jaccard similarity of character 4-grams from which two masked wordings share a template.
 
-Ours: on EHRSQL it joins paraphrases that differ in a word or two, and chains no unlike ones."""
+Our choice: on EHRSQL it joins paraphrases that differ in a word or two, but no other wordings."""
 
 _BLOCK = 500
 _SHARED = 8
@@ -27,7 +27,7 @@ _REST = re.compile(r"[^\w#]+")
 
 
 def mask_wording(text: str) -> str:
-    """Return the wording in one spelling, with numbers, ids, dates and quoted text as `#`."""
+    """Return the wording in a normal form, with numbers, ids, dates and quoted text as `#`."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     masked = _NUMBER.sub("#", _QUOTED.sub("#", plain))
     masked = re.sub(r"(?:#\W*)+", "# ", re.sub(r"\w*#\w*", "#", masked))
@@ -35,16 +35,16 @@ def mask_wording(text: str) -> str:
 
 
 def cluster_wordings(wordings: Collection[str]) -> dict[str, str]:
-    """Map each masked wording to the name of its cluster, the first of it in the alphabet.
+    """Map each masked wording to the name of its cluster, which is its first wording.
 
-    Clusters are the connected components under `NEARLY_EQUAL`, so the result depends on the
-    set of wordings only. Pairs are found by prefix filtering (two sets of Jaccard ≥ t share k
-    of their |s| − ⌈t|s|⌉ + k rarest grams), block by block: memory stays linear.
+    Clusters are the connected components under `NEARLY_EQUAL`, so the result depends only on
+    the set of wordings. Pairs are found by prefix filtering (two sets of Jaccard ≥ t share k of
+    their |s| − ⌈t|s|⌉ + k rarest grams), block by block, so that memory stays linear.
     """
     names = sorted(wordings)
     if len(names) < 2:
         return {name: name for name in names}
-    # A manifest is read without it.
+    # imported here, because reading a manifest doesn't need it
     from sklearn.feature_extraction.text import CountVectorizer
 
     padded = [f"^^{name}$$" for name in names]
@@ -58,7 +58,7 @@ def cluster_wordings(wordings: Collection[str]) -> dict[str, str]:
 
 
 def _components(grams: csr_matrix) -> np.ndarray:
-    """Return each row's component; rows are sets of grams, joined where nearly equal."""
+    """Return each row's component; rows are sets of grams, joined if nearly equal."""
     from scipy.sparse import csr_matrix
 
     # Columns are reordered so that a row's sorted indices are its grams from rare to frequent.
@@ -79,7 +79,7 @@ def _components(grams: csr_matrix) -> np.ndarray:
     for begin in range(0, grams.shape[0], _BLOCK):
         candidates = (prefix[begin : begin + _BLOCK] @ turned).tocoo()
         left, right = candidates.row.astype(np.int64) + begin, candidates.col.astype(np.int64)
-        needed = np.maximum(least[left], least[right])  # grams that a similar pair has in common
+        needed = np.maximum(least[left], least[right])  # number of grams that a similar pair shares
         chosen = (
             (left < right)
             & (np.minimum(sizes[left], sizes[right]) >= needed)
@@ -88,16 +88,16 @@ def _components(grams: csr_matrix) -> np.ndarray:
         left, right = left[chosen], right[chosen]
         for at in range(0, len(left), _PAIRS_AT_ONCE):
             a, b = left[at : at + _PAIRS_AT_ONCE], right[at : at + _PAIRS_AT_ONCE]
-            apart = component[a] != component[b]  # a pair that is joined already tells nothing
+            apart = component[a] != component[b]  # skip pairs that are joined already
             a, b = a[apart], b[apart]
             shared = np.asarray(ranked[a].multiply(ranked[b]).sum(axis=1)).ravel()
             near = shared >= NEARLY_EQUAL * (sizes[a] + sizes[b] - shared) - 1e-9
             if near.any():
-                component = _joined(component, a[near], b[near])
+                component = _join(component, a[near], b[near])
     return component
 
 
-def _joined(component: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _join(component: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 

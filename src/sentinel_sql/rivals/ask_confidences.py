@@ -1,4 +1,4 @@
-"""Collects how sure an agent's own model is of its answers; resumes where it stopped."""
+"""Collects the confidences of an agent's own model in its answers; can be resumed."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import Trajectory
 
 OnProgress = Callable[[int, int], None]
-"""Told how many records are made, and of how many."""
+"""Called with (records made, all records)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedSummary:
-    """What asking brought.
+class AskSummary:
+    """The result of collecting confidences.
 
     Attributes:
-        store: the folder that holds the records.
-        answers: recorded answers asked about, or to be.
-        done: records made this time, by method.
+        store: folder of the records.
+        answers: recorded answers to ask about.
+        done: method → records made by this call.
         already_there: records that the store held before.
-        failed: reason → how many answers failed for it; they are tried again next time.
-        missing: records that are still to be made.
-        calls, prompt_tokens, completion_tokens, seconds: what this time cost.
-        interrupted: the user ended it before its end.
+        failed: reason → answers that failed; the next call tries them again.
+        missing: records still to be made.
+        calls, prompt_tokens, completion_tokens, seconds: the cost of this call.
+        interrupted: True if the user ended it early.
     """
 
     store: Path
@@ -56,16 +56,16 @@ class AskedSummary:
 
 
 def answers_of(runs: Sequence[Trajectory], agent: ReactAgent) -> list[Trajectory]:
-    """Return the runs that ended in an answer, after checking that this very agent ran them.
+    """Return the runs that ended in an answer, after checking that this agent ran them.
 
     Raises:
-        StoreError: another agent did, or none ended in an answer.
+        StoreError: the runs are of another agent, or none ended in an answer.
     """
     ours = agent.info.fingerprint
     for run in runs:
         if run.agent.fingerprint != ours:
             raise StoreError(
-                f"run {run.question.id} is of the agent [{run.agent.fingerprint}], and these "
+                f"run {run.question.id} is of the agent [{run.agent.fingerprint}], but these "
                 f"settings make [{ours}]; {difference(run.agent.fingerprint, ours)}: give the "
                 "model, prompt, notes, examples and cap that it was collected with"
             )
@@ -84,22 +84,22 @@ def ask_confidences(
     workers: int = 1,
     limit: int | None = None,
     on_progress: OnProgress = lambda _done, _total: None,
-) -> AskedSummary:
-    """Ask about every answer by every method, and keep each record before the next is read.
+) -> AskSummary:
+    """Ask about every answer by every method, and store each record before the next one.
 
     Args:
-        runs: what `answers_of` gave, in the order in which they are asked about.
+        runs: the result of `answers_of`, in the order of asking.
         asker: the agent that answered, and its models.
-        methods: how to ask.
-        store: the folder of confidences; made if absent, resumed where it stopped.
-        workers: answers asked about at once, ≥ 1.
-        limit: at most so many answers this time; None for all.
-        on_progress: called after each record.
+        methods: the ways to ask.
+        store: the folder of confidences; made if absent, else resumed.
+        workers: answers asked about at the same time, ≥ 1.
+        limit: most answers of this call; None for all.
+        on_progress: called with (records made, all records).
 
     Raises:
-        StoreError: the store is about another agent's answers or other settings, in use, damaged
-            or can't be written.
-        EndpointError: the endpoint is unusable. What was recorded before stays.
+        StoreError: the store holds answers of another agent or other settings, is in use, is
+            damaged or can't be written.
+        EndpointError: the endpoint is unusable. Records made before are kept.
     """
 
     def ask(due: tuple[Trajectory, list[Method]], stop: threading.Event) -> Iterator[Confidence]:
@@ -116,7 +116,7 @@ def ask_confidences(
         for method in methods:
             opened.require(method, asker.settings(method))
         _require_same_answers(opened, runs)
-        there = len([1 for one in _pairs(runs, methods) if one in opened.held])
+        already_there = len([1 for one in _pairs(runs, methods) if one in opened.held])
         due = still_due(runs, methods, opened.held, limit)
         total = sum(len(missing) for _, missing in due)
         made: list[Confidence] = []
@@ -125,7 +125,7 @@ def ask_confidences(
             opened.append(record)
             made.append(record)
 
-        asked = ask_many(
+        tally = ask_many(
             due,
             ask,
             keep,
@@ -134,18 +134,18 @@ def ask_confidences(
             place=opened.folder,
             on_progress=lambda so_far: on_progress(so_far.done, total),
         )
-        return AskedSummary(
+        return AskSummary(
             store=opened.folder,
             answers=len(runs),
             done=dict(Counter(record.method for record in made)),
-            already_there=there,
-            failed=asked.failures,
+            already_there=already_there,
+            failed=tally.failures,
             missing=len([1 for one in _pairs(runs, methods) if one not in opened.held]),
             calls=sum(record.calls for record in made),
             prompt_tokens=sum(record.prompt_tokens or 0 for record in made),
             completion_tokens=sum(record.completion_tokens or 0 for record in made),
             seconds=sum(record.seconds for record in made),
-            interrupted=asked.interrupted,
+            interrupted=tally.interrupted,
         )
 
 
@@ -158,6 +158,6 @@ def _require_same_answers(store: ConfidenceStore, runs: Sequence[Trajectory]) ->
     for record in store.held.values():
         if hashes.get(record.run, record.answer) != record.answer:
             raise StoreError(
-                f"{store.folder}: is about another answer of run {record.run} than this store "
-                "holds: use another folder for these runs"
+                f"{store.folder} holds a confidence in another answer of run {record.run}: use "
+                "another folder for these runs"
             )

@@ -1,4 +1,4 @@
-"""What asking an agent's own model about recorded answers is about to cost, told beforehand."""
+"""Estimates the cost of asking an agent's own model about its recorded answers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sentinel_sql.rivals.self_report_questions import total
 from sentinel_sql.trajectory.record import Trajectory, Usage
 
 ASK_TOKENS = 60
-"""Prompt tokens that asking adds to a recorded chat, for the estimate; ours, measured about."""
+"""Prompt tokens that the question adds to a recorded chat (our rough measurement)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What asking is about to cost by one method; None where the recordings don't tell.
+    """The estimated cost of one method; None for what the recordings don't tell.
 
-    `seconds` are at the pace of the recorded turns; a server that caches prompts is faster.
+    `seconds` assumes the speed of the recorded turns; a server that caches prompts is faster.
     """
 
     method: Method
@@ -37,35 +37,35 @@ def costs(
     held: Container[tuple[str, Method]] = (),
     limit: int | None = None,
 ) -> tuple[Cost, ...]:
-    """Estimate what asking about these answers costs, from the tokens of their own turns.
+    """Estimate the cost of asking about these answers, from the tokens of their own turns.
 
     Args:
         runs: answered runs.
-        methods: how to ask.
-        samples: of an answer.
-        held: run and method of what needn't be asked any more.
-        limit: at most so many answers; None for all.
+        methods: the ways to ask.
+        samples: samples for each answer.
+        held: (run, method) of existing records.
+        limit: most answers; None for all.
     """
     due = still_due(runs, methods, held, limit)
     return tuple(
-        _expected([run for run, missing in due if method in missing], method, samples)
+        _estimate([run for run, missing in due if method in missing], method, samples)
         for method in methods
     )
 
 
-def _expected(runs: Sequence[Trajectory], method: Method, samples: int) -> Cost:
-    again = samples if method in SAMPLED else 1
+def _estimate(runs: Sequence[Trajectory], method: Method, samples: int) -> Cost:
+    repeats = samples if method in SAMPLED else 1
     turns = [
         step
         for run in runs
         for step in (run.steps if method == "self-consistency" else run.steps[-1:])
-        for _ in range(again)
+        for _ in range(repeats)
     ]
     usages = [step.usage or Usage() for step in turns]
     read = total([usage.prompt_tokens for usage in usages])
     written = total([usage.completion_tokens for usage in usages])
     if method not in SAMPLED:
-        # The chat goes on after the answer, which is read then, and a word or a number is written.
+        # The model reads the chat with its answer and the question, and writes a word or a number.
         read = None if read is None or written is None else read + written + ASK_TOKENS * len(turns)
         written = WORD_TOKENS * len(turns) if method == "p-true" else NUMBER_TOKENS * len(turns)
     seconds = [step.seconds.model if step.seconds else None for step in turns]

@@ -1,7 +1,7 @@
-"""Which kind of head the default should be: candidates under the same folds (spec, section 5).
+"""Chooses the default kind of head among candidates on the same folds (spec, section 5).
 
-Scores are out of fold and of several seeds. A more costly head replaces a simpler one only if the
-AUROC of correctness grows by at least 0.02 (the paper's rule for encoders, section 3.3).
+Scores are out of fold, for several seeds. A more costly head replaces a simpler one only if its
+AUROC of correctness is higher by at least 0.02 (the paper's rule for encoders, section 3.3).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.monitor.prefix_scores import Bools, Floats
 
 ADOPT_FROM = 0.02
-"""AUROC of correctness by which a head must beat a simpler one to replace it."""
+"""Lead in AUROC of correctness that a head needs to replace a simpler one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRuns:
-    """N runs that are compared on, their labels in columns of shape (N,)."""
+    """N runs for the comparison, with their labels in columns of shape (N,)."""
 
     templates: tuple[str, ...]
     answered: Bools
@@ -35,16 +35,16 @@ class ComparedRuns:
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateScores:
-    """What one candidate says of N runs, out of fold.
+    """The out-of-fold scores of one candidate on N runs.
 
     Attributes:
-        name: of the candidate.
-        kind: a head, or a rival that stands beside it and is never adopted.
-        correct: a column a seed, each of shape (N,): at the end of the run; NaN where it says
-            nothing. Empty if it couldn't be tried.
-        answerable: the same, that the question is answerable; empty for a rival.
-        answerable_at_start: the same at t = 0, of the question alone.
-        seconds: for one step: reading it and scoring both heads; None if unknown.
+        name: name of the candidate.
+        kind: `head`, or `rival`, which is only compared and never adopted.
+        correct: scores of correctness at the end of the run, one column of shape (N,) for each
+            seed; NaN without a score. Empty if it couldn't be tried.
+        answerable: the same for answerability; empty for a rival.
+        answerable_at_start: the same at t = 0.
+        seconds: time to read one step and score both heads; None if unknown.
         why_not: why it wasn't tried.
     """
 
@@ -59,7 +59,7 @@ class CandidateScores:
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateRow:
-    """One candidate. AUROCs are means over the seeds, None for one class only."""
+    """One candidate. AUROCs are means over the seeds; None if there is only one class."""
 
     candidate: Annotated[str, Column("kind of head, or name of a rival")]
     kind: Annotated[str, Column("what it is", within="head or rival")]
@@ -98,14 +98,14 @@ def candidates(
     """Compare candidates on the same runs.
 
     Args:
-        runs: what they were scored on.
+        runs: the runs that they scored.
         scored: the heads, simplest first, and the rivals.
-        default: the head that is the default now; leads are over it.
-        seed: of the bootstrap.
+        default: the current default head; leads are over it.
+        seed: seed of the bootstrap.
     """
     resampling = Resampling.over(runs.templates, seed=seed)
     verdicts, adopted = _verdicts(runs, scored, resampling)
-    held = next((it for it in scored if it.name == default and it.correct), None)
+    default_scores = next((it for it in scored if it.name == default and it.correct), None)
     return Exhibit(
         title="Candidates for the head",
         note=(
@@ -114,43 +114,43 @@ def candidates(
             f"{ADOPT_FROM:g} AUROC the default should be {adopted or 'none of these'}."
         ),
         row=CandidateRow,
-        rows=tuple(_row(runs, it, held, verdicts, resampling) for it in scored),
+        rows=tuple(_row(runs, it, default_scores, verdicts, resampling) for it in scored),
     )
 
 
 def _verdicts(
     runs: ComparedRuns, scored: Sequence[CandidateScores], resampling: Resampling
 ) -> tuple[Mapping[str, str], str | None]:
-    """Go from the simplest head to the most costly; each must beat the one adopted so far.
+    """Compare each head, from the simplest to the most costly, with the one adopted so far.
 
     Returns:
-        What the rule says of each candidate, and the head that it ends with.
+        The rule's verdict on each candidate, and the head adopted last.
     """
     where = runs.answered & runs.answerable
     holder: CandidateScores | None = None
-    said: dict[str, str] = {}
+    verdicts: dict[str, str] = {}
     for it in scored:
         if it.kind == "rival":
-            said[it.name] = "a rival"
+            verdicts[it.name] = "a rival"
         elif not it.correct:
-            said[it.name] = f"not tried: {it.why_not}"
+            verdicts[it.name] = f"not tried: {it.why_not}"
         elif holder is None:
             holder = it
-            said[it.name] = "simplest"
+            verdicts[it.name] = "simplest"
         else:
             gain = resampling.mean_auroc(runs.correct, it.correct, where, rivals=holder.correct)
             if gain is None:
-                said[it.name] = "can't be said: one class only"
+                verdicts[it.name] = "can't be said: one class only"
                 continue
-            told = f"{gain.estimate:+.3f} over {holder.name}"
+            lead = f"{gain.estimate:+.3f} over {holder.name}"
             if gain.estimate >= ADOPT_FROM:
-                said[it.name] = f"adopted: {told}" + (
+                verdicts[it.name] = f"adopted: {lead}" + (
                     "" if gain.excludes_zero else ", but its interval holds 0"
                 )
                 holder = it
             else:
-                said[it.name] = f"no: {told}, {ADOPT_FROM:+g} needed"
-    return said, None if holder is None else holder.name
+                verdicts[it.name] = f"no: {lead}, {ADOPT_FROM:+g} needed"
+    return verdicts, None if holder is None else holder.name
 
 
 def _row(
@@ -160,7 +160,7 @@ def _row(
     verdicts: Mapping[str, str],
     resampling: Resampling,
 ) -> CandidateRow:
-    everyone = np.ones(len(runs.templates), np.bool_)
+    all_runs = np.ones(len(runs.templates), np.bool_)
 
     def auroc(
         target: Bools,
@@ -189,8 +189,8 @@ def _row(
         lead=auroc(runs.correct, it.correct, answers, over) if over else None,
         quiet=auroc(runs.correct, it.correct, clean),
         quiet_lead=auroc(runs.correct, it.correct, clean, over) if over else None,
-        answerable=auroc(runs.answerable, it.answerable, everyone),
-        answerable_at_start=auroc(runs.answerable, it.answerable_at_start, everyone),
+        answerable=auroc(runs.answerable, it.answerable, all_runs),
+        answerable_at_start=auroc(runs.answerable, it.answerable_at_start, all_runs),
         seconds_a_step=it.seconds,
         verdict=verdicts[it.name],
     )

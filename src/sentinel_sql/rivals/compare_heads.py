@@ -1,4 +1,4 @@
-"""Scores candidate heads, and the rivals beside them, out of fold under the same folds."""
+"""Scores candidate heads and rivals out of fold, on the same folds."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from sentinel_sql.trajectory.record import Trajectory, commitment
 from sentinel_sql.trajectory.render import SCORING_TOKENS
 
 SEEDS = (1, 2, 3)
-"""Of folds and fits; ours: three tell whether a lead is one of the seed."""
+"""Seeds of folds and fits (our choice): three show whether a lead depends on the seed."""
 
 TIMED_STEPS = 200
-"""Steps that a head reads and scores one at a time to tell what one costs; ours."""
+"""Steps that are scored one at a time to measure the time of one (our choice)."""
 
 OnProgress = Callable[[int, int], None]
-"""Is told how many candidates are done, and of how many."""
+"""Called with (candidates done, all candidates)."""
 
 
 def compare_heads(
@@ -52,44 +52,43 @@ def compare_heads(
     with_rivals: bool = True,
     on_progress: OnProgress = lambda _done, _total: None,
 ) -> Exhibit[CandidateRow]:
-    """Compare heads by their out-of-fold scores of the train pool, under the same folds.
+    """Compare heads by out-of-fold scores on the same folds of the train pool.
 
     Args:
         trajectories: the store's runs.
-        pools: the manifest; every run's question must be in it.
-        labels: by run id; runs without one, or without a verdict, are left out.
-        header: of the labels file: clock and schema.
-        heads: the candidates, simplest first. One that lacks an extra or a file is listed as not
-            tried, with its reason.
-        default: the head that is the default now.
-        seeds: of folds and fits, one or more.
-        among: the pools whose runs are taken together. A choice made with the held-out pool
-            among them spends it.
-        with_rivals: score the rivals of `RIVALS` that need no model under the same folds, too.
-        on_progress: told after each candidate.
+        pools: the pool manifest; every run's question must be in it.
+        labels: labels by run id; runs without a label or a verdict are left out.
+        header: header of the labels file, with clock and schema.
+        heads: the candidates, simplest first. A head whose extra or file is missing is listed as
+            not tried, with the reason.
+        default: the current default head.
+        seeds: seeds of folds and fits, one or more.
+        among: the pools whose runs are used. A choice that uses the held-out pool spends it.
+        with_rivals: also score the rivals of `RIVALS` on the same folds.
+        on_progress: called with (candidates done, all candidates).
 
     Raises:
-        InputError: no seed, or a kind of head that can't be compared.
-        PoolsError: a run whose question the manifest doesn't know.
-        StoreError: no run of these pools, or a run that contradicts itself.
-        LabelsError: labels that don't fit the runs.
-        CannotFitError: too few runs of a class, or of templates.
+        InputError: there is no seed, or a kind of head can't be compared.
+        PoolsError: the manifest doesn't know the question of a run.
+        StoreError: there is no run of these pools, or a run contradicts itself.
+        LabelsError: the labels don't fit the runs.
+        CannotFitError: there are too few runs of a class, or too few templates.
     """
     if not seeds:
         raise InputError("no seed to compare under: give at least one")
-    taken = [
+    trajectories_used = [
         run
         for run in trajectories
         if pools.pool_of(run.question.id) in among
         and (label := labels.get(run.question.id)) is not None
         and not label.without_verdict
     ]
-    if not taken:
+    if not trajectories_used:
         raise StoreError(
             f"the store holds no labelled run of the pools {', '.join(among)}: collect and label "
             "some first"
         )
-    runs = _columns(taken, pools, labels)
+    runs = _columns(trajectories_used, pools, labels)
     judged = runs.answered & runs.answerable
     _require_classes(runs)
     folds = {
@@ -106,34 +105,36 @@ def compare_heads(
         )
         for seed in seeds
     }
-    beside = RIVALS if with_rivals else {}
+    rivals = RIVALS if with_rivals else {}
     scored: list[CandidateScores] = []
-    total = len(heads) + len(beside)
+    total = len(heads) + len(rivals)
     for name, head in heads.items():
         try:
-            scored.append(_head_scores(name, head, taken, runs, header, folds))
-        except InputError as error:  # an extra or a file that isn't here
+            scored.append(_head_scores(name, head, trajectories_used, runs, header, folds))
+        except InputError as error:  # an extra or a file is missing
             scored.append(CandidateScores(name=name, kind="head", why_not=str(error)))
         on_progress(len(scored), total)
-    for name, rival in beside.items():
-        scored.append(_rival_scores(name, rival, taken, runs, folds))
+    for name, rival in rivals.items():
+        scored.append(_rival_scores(name, rival, trajectories_used, runs, folds))
         on_progress(len(scored), total)
     return candidates(runs, scored, default=default, seed=seeds[0])
 
 
 def _columns(
-    taken: Sequence[Trajectory], pools: Pools, labels: Mapping[str, Label]
+    trajectories_used: Sequence[Trajectory], pools: Pools, labels: Mapping[str, Label]
 ) -> ComparedRuns:
-    found = [label_of(run, labels) for run in taken]
-    answered = np.array([run.outcome.kind == "answered" for run in taken], np.bool_)
+    found = [label_of(run, labels) for run in trajectories_used]
+    answered = np.array([run.outcome.kind == "answered" for run in trajectories_used], np.bool_)
     answerable = np.array([label.answerable for label in found], np.bool_)
-    ended = [run.steps[-1].observation.kind if run.steps else "none" for run in taken]
+    last_kinds = [
+        run.steps[-1].observation.kind if run.steps else "none" for run in trajectories_used
+    ]
     return ComparedRuns(
-        templates=tuple(pools.template_of(run.question.id) for run in taken),
+        templates=tuple(pools.template_of(run.question.id) for run in trajectories_used),
         answered=answered,
         answerable=answerable,
         correct=answered & answerable & np.array([label.correct is True for label in found]),
-        clean=answered & np.array([kind == "rows" for kind in ended], np.bool_),
+        clean=answered & np.array([kind == "rows" for kind in last_kinds], np.bool_),
     )
 
 
@@ -144,9 +145,9 @@ def _require_classes(runs: ComparedRuns) -> None:
         "wrongly answered": int((runs.answered & runs.answerable & ~runs.correct).sum()),
     }
     if min(counts.values()) < FEWEST:
-        told = ", ".join(f"{count} {name}" for name, count in counts.items())
+        classes = ", ".join(f"{count} {name}" for name, count in counts.items())
         raise CannotFitError(
-            f"too few runs of a kind to compare heads on ({told}; {FEWEST} of each are needed): "
+            f"too few runs of a kind to compare heads on ({classes}; {FEWEST} of each are needed): "
             "collect more runs"
         )
 
@@ -154,18 +155,18 @@ def _require_classes(runs: ComparedRuns) -> None:
 def _head_scores(
     name: str,
     head: Head[Any],
-    taken: Sequence[Trajectory],
+    trajectories_used: Sequence[Trajectory],
     runs: ComparedRuns,
     header: LabelsHeader,
     folds: Mapping[int, Ints],
 ) -> CandidateScores:
     schema = header.schema if header.schema.tables else None
     keys = keys_of(schema)
-    read = [read_run(run, head=head, keys=keys, clock=header.clock) for run in taken]
+    read = [read_run(run, head=head, keys=keys, clock=header.clock) for run in trajectories_used]
     ends = np.cumsum([len(run.scoring) for run in read])
     starts = np.concatenate([[0], ends[:-1]])
     tasks = (
-        Task(targets=~runs.answerable, trained_on=np.ones(len(taken), np.bool_)),
+        Task(targets=~runs.answerable, trained_on=np.ones(len(trajectories_used), np.bool_)),
         Task(targets=runs.correct, trained_on=runs.answered & runs.answerable),
     )
     correct, answerable, at_start = [], [], []
@@ -186,7 +187,7 @@ def _head_scores(
         seconds=_seconds_a_step(
             head,
             fitted,
-            taken,
+            trajectories_used,
             lambda run: Surroundings(keys=keys, clock=run.question.clock or header.clock),
         ),
     )
@@ -195,20 +196,20 @@ def _head_scores(
 def _seconds_a_step(
     head: Head[Any],
     fitted: Sequence[FittedHead[Any]],
-    taken: Sequence[Trajectory],
+    trajectories_used: Sequence[Trajectory],
     around: Callable[[Trajectory], Surroundings],
 ) -> float | None:
-    """Return the mean time to read one more step and to score both heads, as a live run would."""
+    """Return the mean time to read one step and to score both heads, as in a live run."""
     seconds, steps = 0.0, 0
-    for run in taken:
+    for run in trajectories_used:
         reading = head.read(run.question, around(run))
         for step in run.steps:
             committed = commitment(step, commit_on_error=run.agent.commit_on_error)
             started = time.perf_counter()
             reading.observe(step, committed)
             snapshot = reading.snapshot(SCORING_TOKENS)
-            for its in fitted:
-                its.score([snapshot])
+            for fitted_head in fitted:
+                fitted_head.score([snapshot])
             seconds += time.perf_counter() - started
             steps += 1
         if steps >= TIMED_STEPS:
@@ -219,15 +220,15 @@ def _seconds_a_step(
 def _rival_scores(
     name: str,
     rival: Rival,
-    taken: Sequence[Trajectory],
+    trajectories_used: Sequence[Trajectory],
     runs: ComparedRuns,
     folds: Mapping[int, Ints],
 ) -> CandidateScores:
-    """Score a rival as the correctness head is: fitted on answers to answerable questions."""
-    prefixes = [run.prefix(len(run.steps)) for run in taken]
+    """Score a rival, fitted like the correctness head on answers to answerable questions."""
+    prefixes = [run.prefix(len(run.steps)) for run in trajectories_used]
     inputs = [
-        rival.read(prefix) if asked else None
-        for prefix, asked in zip(prefixes, runs.answered, strict=True)
+        rival.read(prefix) if answered else None
+        for prefix, answered in zip(prefixes, runs.answered, strict=True)
     ]
     known = np.array([read is not None for read in inputs], np.bool_)
     trained_on = known & runs.answered & runs.answerable

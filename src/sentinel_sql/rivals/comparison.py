@@ -1,8 +1,8 @@
-"""The monitor beside other ways to doubt an answer, on the very same answers (ours).
+"""Compares the monitor with other ways to doubt an answer, on the same answers (ours).
 
-The paper ran no rival. Here each gives one raw score an answer; every score goes through the same
-isotonic map, fitted on the calibration pool, and the same Chow rule without a gate, so that a row
-differs from another by its score alone.
+The paper has no rivals. Here, each rival gives one raw score for each answer. Every score goes
+through the same isotonic map, fitted on the calibration pool, and the same Chow rule without a
+gate, so that rows differ only in their scores.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ def rivals(
     """Rank and calibrate every confidence over the answers of the pool.
 
     Args:
-        evidence: of the evaluated pool, N runs.
+        evidence: evidence of the evaluated pool, N runs.
         calibration: the calibration pool's columns, M runs.
         scored: the confidences, the delivery estimator's first.
-        where: shape (N,), the runs to look at; all of them if None.
+        where: shape (N,), the runs to use; None for all.
     """
     inside = np.ones(len(evidence.scores), np.bool_) if where is None else where
     first = scored[0]
@@ -105,7 +105,7 @@ def _row(
 ) -> RivalRow:
     scores, resampling = evidence.scores, evidence.resampling
     answers = inside & scores.answered
-    said = answers & ~np.isnan(rival.pool)
+    has_score = answers & ~np.isnan(rival.pool)
     confidence = calibrated(calibration, rival)
     gap = np.zeros(len(scores)) if confidence is None else confidence - scores.correct
 
@@ -120,35 +120,35 @@ def _row(
     return RivalRow(
         rival=rival.name,
         kind=rival.kind,
-        n=int(said.sum()),
-        unscored=int((answers & ~said).sum()),
+        n=int(has_score.sum()),
+        unscored=int((answers & ~has_score).sum()),
         calibrated_on=int((calibration.answered & ~np.isnan(rival.calibration)).sum()),
-        auroc=auroc(said),
-        lead=lead(said),
-        quiet=auroc(said & scores.clean),
-        quiet_lead=lead(said & scores.clean),
-        answerable=auroc(said & scores.answerable),
-        quiet_answerable=auroc(said & scores.answerable & scores.clean),
-        aurc=resampled_aurc(resampling, scores.correct, rival.pool, said),
+        auroc=auroc(has_score),
+        lead=lead(has_score),
+        quiet=auroc(has_score & scores.clean),
+        quiet_lead=lead(has_score & scores.clean),
+        answerable=auroc(has_score & scores.answerable),
+        quiet_answerable=auroc(has_score & scores.answerable & scores.clean),
+        aurc=resampled_aurc(resampling, scores.correct, rival.pool, has_score),
         ece=(
             None
             if confidence is None
             else resampling.mean_gap(
-                np.where(said, gap, 0.0),
-                np.where(said, bin_of(np.where(said, confidence, 0.0)), 0),
-                said,
+                np.where(has_score, gap, 0.0),
+                np.where(has_score, bin_of(np.where(has_score, confidence, 0.0)), 0),
+                has_score,
                 bins=BINS,
             )
         ),
-        seconds_a_step=_a_step(scores, rival.seconds, said),
-        tokens_a_step=_a_step(scores, rival.tokens, said),
+        seconds_a_step=_cost_per_step(scores, rival.seconds, has_score),
+        tokens_a_step=_cost_per_step(scores, rival.tokens, has_score),
         missing=rival.missing,
     )
 
 
-def _a_step(scores: PrefixScores, cost: Floats | None, said: Bools) -> float | None:
-    """Spread what the answers cost over the steps of their runs; None if a cost is unknown."""
-    steps = int(scores.steps[said].sum())
-    if cost is None or steps == 0 or np.isnan(cost[said]).any():
+def _cost_per_step(scores: PrefixScores, cost: Floats | None, has_score: Bools) -> float | None:
+    """Return the cost of the answers divided by the steps of their runs; None if one is unknown."""
+    steps = int(scores.steps[has_score].sum())
+    if cost is None or steps == 0 or np.isnan(cost[has_score]).any():
         return None
-    return float(cost[said].sum()) / steps
+    return float(cost[has_score].sum()) / steps

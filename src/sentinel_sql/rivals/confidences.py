@@ -1,7 +1,7 @@
-"""What an agent's own model says of its answers, collected once: the records and their store.
+"""Records and store of the collected confidences: how sure the agent's own model is.
 
-A store is a folder with `confidences.json` (whose answers these are) and `confidences.jsonl` (one
-record a line, keyed by run and method). A record is on the disk before the next is asked for.
+A store is a folder with `confidences.json` (the agent and database) and `confidences.jsonl` (one
+record a line, keyed by run and method). A record is on the disk before the model is asked again.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ METHODS: tuple[Method, ...] = get_args(Method)
 SAMPLED: frozenset[Method] = frozenset({"single-turn", "self-consistency"})
 
 Verdict = Literal["same", "other", "none", "cut"]
-"""A sample's answer beside the recorded one; `none` where it gave none, `cut` where a result was
-too large to tell."""
+"""A sample's answer compared with the recorded one. `none`: the sample has no answer. `cut`: a
+result was too large to compare."""
 
 
 class ConfidencesManifest(Record):
-    """Whose answers a store of confidences is about."""
+    """The agent, database and clock of a store of confidences."""
 
     format: Literal["sentinel-confidences/1"] = "sentinel-confidences/1"
     agent: AgentInfo
@@ -50,18 +50,18 @@ class ConfidencesManifest(Record):
 
 
 class Confidence(Record):
-    """What one method gave for the answer of one run.
+    """The confidence of one method in the answer of one run.
 
     Attributes:
-        run: the run's id.
-        answer: `answer_hash` of the run, so that the record is of no other.
-        method: how it was asked.
-        score: in [0, 1], higher is surer; None where the reply held none.
-        by: of `p-true`: read from log-probabilities, or by the word.
-        verdicts: of the sampled methods, one a sample; the score is the share of `same`.
-        temperature, mode: of the sampled methods: of the samples, and how answers are compared.
-        calls, prompt_tokens, completion_tokens, seconds: what it cost; tokens None where the
-            endpoint told none, seconds the model's.
+        run: id of the run.
+        answer: `answer_hash` of the run, which identifies its answer.
+        method: the way of asking.
+        score: in [0, 1], higher is surer; None if the reply held no score.
+        by: for `p-true`: whether the score comes from log-probabilities or from the word.
+        verdicts: for the sampled methods, one for each sample; the score is the share of `same`.
+        temperature, mode: for the sampled methods: sampling temperature and equivalence mode.
+        calls, prompt_tokens, completion_tokens, seconds: the cost. Tokens are None if the endpoint
+            didn't report them; seconds are the model's.
     """
 
     run: str
@@ -79,27 +79,27 @@ class Confidence(Record):
 
     @property
     def settings(self) -> tuple[object, ...]:
-        """What must be equal among all records of one method for a fair table."""
+        """Settings that must be equal in all records of one method."""
         return (len(self.verdicts), self.temperature, self.mode)
 
 
 def answer_hash(run: Trajectory) -> str:
-    """Return what tells the answer of a run from another: of its question and final query."""
-    told = json.dumps([run.question.text, run.outcome.final_sql])
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    """Return a hash of a run's question and final query, which identifies its answer."""
+    text = json.dumps([run.question.text, run.outcome.final_sql])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def read_confidences(folder: str | Path) -> tuple[ConfidencesManifest, list[Confidence]]:
-    """Read a store; a last line that was cut off was never acknowledged and is passed over.
+    """Read a store. An incomplete last line was never acknowledged and is ignored.
 
     Raises:
-        StoreError: no store there, or a damaged one. The message never quotes a record.
+        StoreError: there is no store, or it is damaged. The message never quotes a record.
     """
     folder = path_of(folder)
     manifest = _manifest(folder)
     if manifest is None:
         raise StoreError(
-            f"{folder}: no confidences here ({MANIFEST} is missing); name the folder that "
+            f"{folder}: no confidences here ({MANIFEST} is missing); give the folder that "
             "`sentinel rivals collect` wrote"
         )
     return manifest, _records(folder / RECORDS)
@@ -114,10 +114,10 @@ def by_method(records: Iterable[Confidence]) -> Mapping[Method, Mapping[str, Con
 
 
 def held_in(folder: str | Path) -> frozenset[tuple[str, Method]]:
-    """Return run and method of all records of a store; none where there is no store yet.
+    """Return (run, method) of all records of a store; nothing if there is no store yet.
 
     Raises:
-        StoreError: a damaged store.
+        StoreError: the store is damaged.
     """
     records = _records(path_of(folder) / RECORDS)
     return frozenset((record.run, record.method) for record in records)
@@ -129,7 +129,7 @@ def still_due(
     held: Container[tuple[str, Method]],
     limit: int | None,
 ) -> list[tuple[Trajectory, list[Method]]]:
-    """Return the first `limit` runs of which a record is missing, with the missing methods."""
+    """Return the first `limit` runs without a record of some method, with these methods."""
     missing = (
         (run, [method for method in methods if (run.question.id, method) not in held])
         for run in runs
@@ -140,7 +140,7 @@ def still_due(
 class ConfidenceStore:
     """A store opened for appending, by one process at a time. Use as a context manager.
 
-    `held` are the records in it, by run and method.
+    `held` maps (run, method) to the records of the store.
     """
 
     def __init__(self, *, folder: Path, log: AppendLog, records: list[Confidence]) -> None:
@@ -150,11 +150,11 @@ class ConfidenceStore:
 
     @classmethod
     def open(cls, folder: str | Path, *, manifest: ConfidencesManifest) -> Self:
-        """Open a store, or make one; a torn last line is set aside. Folder 0700, files 0600.
+        """Open a store, or make one (folder 0700, files 0600); move an incomplete last line aside.
 
         Raises:
-            StoreError: another process writes to it, it is about another agent's answers, it is
-                damaged or can't be written.
+            StoreError: another process writes to the store, it is of another agent, it is
+                damaged, or it can't be written.
         """
         folder = path_of(folder)
         try:
@@ -164,7 +164,7 @@ class ConfidenceStore:
                 lock=folder / LOCK,
                 torn=folder / TORN,
                 is_whole=_is_whole,
-                check=partial(_settle, folder, manifest),
+                check=partial(_check_manifest, folder, manifest),
             )
             try:
                 records = _records(folder / RECORDS)
@@ -183,17 +183,17 @@ class ConfidenceStore:
         return self._log.add_checksums()
 
     def require(self, method: Method, settings: tuple[object, ...]) -> None:
-        """Refuse to mix records of one method that were made in different ways.
+        """Refuse to mix records of one method with different settings.
 
         Raises:
-            StoreError: the store holds some of other samples, temperature or comparison.
+            StoreError: the store holds records with other samples, temperature or mode.
         """
         for record in self.held.values():
             if record.method == method and record.settings != settings:
                 samples, temperature, mode = record.settings
                 raise StoreError(
                     f"{self.folder}: holds {method} of {samples} samples at temperature "
-                    f"{temperature}, compared by {mode}: go on with these, or use another folder"
+                    f"{temperature}, compared by {mode}: use these settings, or another folder"
                 )
 
     def append(self, record: Confidence) -> None:
@@ -206,7 +206,7 @@ class ConfidenceStore:
         self.held[record.run, record.method] = record
 
     def close(self) -> None:
-        """Let other processes have the store."""
+        """Close the store, so that other processes may open it."""
         self._log.close()
 
     def __enter__(self) -> Self:
@@ -216,28 +216,28 @@ class ConfidenceStore:
         self.close()
 
 
-def _settle(folder: Path, asked: ConfidencesManifest) -> None:
-    there = _manifest(folder)
-    if there is None:
+def _check_manifest(folder: Path, expected: ConfidencesManifest) -> None:
+    found = _manifest(folder)
+    if found is None:
         if (folder / RECORDS).exists():
             raise StoreError(
-                f"{folder}: {RECORDS} without {MANIFEST}, so nobody can tell whose answers these "
-                "are about; restore the manifest, or use another folder"
+                f"{folder}: {RECORDS} without {MANIFEST}, so the agent of these answers is "
+                "unknown; restore the manifest, or use another folder"
             )
-        write_manifest(folder / MANIFEST, asked)
+        write_manifest(folder / MANIFEST, expected)
         return
-    if there.agent.fingerprint != asked.agent.fingerprint:
+    if found.agent.fingerprint != expected.agent.fingerprint:
         raise StoreError(
-            f"{folder}: is about answers of the agent [{there.agent.fingerprint}], and these are "
-            f"of [{asked.agent.fingerprint}]; "
-            f"{difference(there.agent.fingerprint, asked.agent.fingerprint)}; use another folder, "
-            "one an agent"
+            f"{folder}: holds answers of the agent [{found.agent.fingerprint}], but these are "
+            f"of [{expected.agent.fingerprint}]; "
+            f"{difference(found.agent.fingerprint, expected.agent.fingerprint)}; use another "
+            "folder for each agent"
         )
     for name in ("database", "clock"):
-        ours, theirs = getattr(there, name), getattr(asked, name)
+        ours, theirs = getattr(found, name), getattr(expected, name)
         if None not in (ours, theirs) and ours != theirs:
             raise StoreError(
-                f"{folder}: is about answers whose {name} is {ours}, and these have {theirs}; "
+                f"{folder}: holds answers whose {name} is {ours}, but these have {theirs}; "
                 "use another folder"
             )
 
@@ -261,13 +261,13 @@ def _records(file: Path) -> list[Confidence]:
                     if not ended:
                         continue
                     raise StoreError(
-                        f"{file}, line {number}: no record of a confidence; take the line out, or "
+                        f"{file}, line {number}: no record of a confidence; remove the line, or "
                         "restore the file from a copy"
                     ) from error
                 if (record.run, record.method) in seen:
                     raise StoreError(
-                        f"{file}, line {number}: run {record.run} has {record.method} twice; take "
-                        "one of the two lines out"
+                        f"{file}, line {number}: run {record.run} has {record.method} twice; "
+                        "remove one of the two lines"
                     )
                 seen.add((record.run, record.method))
                 records.append(record)

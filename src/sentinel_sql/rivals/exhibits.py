@@ -1,4 +1,4 @@
-"""All exhibits of rivals, made of their stored scores alone: nothing here is fitted or asked."""
+"""Makes all exhibits of rivals from their scores; nothing is fitted and no model is called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sentinel_sql.rivals.scores import RIVAL, RivalScores, calibrated, covered_b
 
 @dataclass(frozen=True, kw_only=True)
 class RivalScoreRow:
-    """What one rival said of one answer, and what the answer was."""
+    """The score of one rival for one answer, with the answer's label."""
 
     pool: Annotated[str, Column("where the answer is from", within="calibration or evaluated")]
     run: Annotated[str, Column("id of the run")]
@@ -33,10 +33,10 @@ class RivalScoreRow:
 def rival_exhibits(
     evidence: Evidence, calibration: PrefixScores, scored: Sequence[RivalScores]
 ) -> Mapping[str, Exhibit[Any]]:
-    """Make `rivals` and `rival_payoffs`; where some cover only a part, the same of that part, too.
+    """Make `rivals` and `rival_payoffs`, and both again for the answers that all rivals cover.
 
     Args:
-        evidence: of the evaluated pool.
+        evidence: evidence of the evaluated pool.
         calibration: the calibration pool's columns.
         scored: the confidences, the delivery estimator's first.
     """
@@ -54,10 +54,10 @@ def rival_exhibits(
 def rival_scores(
     evidence: Evidence, calibration: PrefixScores, scored: Sequence[RivalScores]
 ) -> Exhibit[RivalScoreRow]:
-    """List the scores themselves, so that every figure can be had again from a table alone."""
+    """List the scores themselves, so that every figure can be computed from this table."""
     return Exhibit(
         title="Scores of rivals",
-        note="One row an answer and rival, of both pools; empty where it has no score.",
+        note="One row for each answer and rival, of both pools; empty without a score.",
         row=RivalScoreRow,
         rows=tuple(
             row
@@ -66,22 +66,24 @@ def rival_scores(
                 ("calibration", calibration, rival.calibration),
                 ("evaluated", evidence.scores, rival.pool),
             )
-            for row in _listed(pool, scores, rival.name, raw, calibrated(calibration, rival, raw))
+            for row in _score_rows(
+                pool, scores, rival.name, raw, calibrated(calibration, rival, raw)
+            )
         ),
     )
 
 
-def _listed(
+def _score_rows(
     pool: str, scores: PrefixScores, rival: str, raw: Floats, confidence: Floats | None
 ) -> Iterator[RivalScoreRow]:
     for i in np.flatnonzero(scores.answered).tolist():
-        said = not np.isnan(raw[i])
+        has_score = not np.isnan(raw[i])
         yield RivalScoreRow(
             pool=pool,
             run=scores.question_ids[i],
             rival=rival,
-            score=float(raw[i]) if said else None,
-            confidence=None if confidence is None or not said else float(confidence[i]),
+            score=float(raw[i]) if has_score else None,
+            confidence=None if confidence is None or not has_score else float(confidence[i]),
             correct=bool(scores.correct[i]),
             answerable=bool(scores.answerable[i]),
             clean=bool(scores.clean[i]),

@@ -1,8 +1,8 @@
-"""The rivals that read a recorded run, by name: what each reads, and how it makes a score of it.
+"""The rivals that score a recorded run, by name.
 
-Independent of the monitor on purpose: none of its features and none of its heads is used. Each
-reads the prefix that ends in the answer, and its sign is fixed beforehand: more steps, more entropy
-and lower log-probabilities speak against an answer.
+They use none of the monitor's features or heads on purpose. Each reads the prefix that ends in the
+answer. The sign of a score is fixed in advance: more steps, more entropy and lower
+log-probabilities speak against an answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sentinel_sql.trajectory.record import Prefix
 from sentinel_sql.trajectory.render import render
 
 Scorer = Callable[[Sequence[Any]], Floats]
-"""Gives the scores of answers, shape (n,), from what a rival read of their runs."""
+"""Takes what a rival read of n runs, and returns the scores of their answers, shape (n,)."""
 
 
 class Fit(Protocol):
@@ -37,9 +37,9 @@ class Rival:
     """One rival.
 
     Attributes:
-        kind: what it reads.
-        read: what it takes from the prefix that ends in the answer; None where it finds nothing.
-        fit: how it learns on the train pool; None for a rule, whose reading is its score.
+        kind: what the rival reads.
+        read: reads its input from the prefix that ends in the answer; None if it finds nothing.
+        fit: fits it on the train pool; None for a rule, whose input is its score.
         missing: why `read` may find nothing.
     """
 
@@ -68,7 +68,7 @@ def _mean_logprob(prefix: Prefix) -> float | None:
 
 
 def _ending(prefix: Prefix) -> dict[str, str]:
-    """Return what a heuristic sees of the last step: how it ended, and the form of its result."""
+    """Return the kind and the form of the last step's result."""
     shown = prefix.steps[-1].observation
     rows = "?" if shown.rows is None else str(min(shown.rows, 3))
     columns = "?" if shown.columns is None else str(min(shown.columns, 3))
@@ -82,7 +82,7 @@ def _ending(prefix: Prefix) -> dict[str, str]:
 
 
 def _cell(text: str) -> str:
-    """Tell what the one cell of a result line holds."""
+    """Return the type of the only cell of a result line."""
     try:
         value = ast.literal_eval(text.partition("sample ")[2])[0][0]
     except (ValueError, SyntaxError, IndexError, TypeError, MemoryError, RecursionError):
@@ -98,22 +98,22 @@ def _cell(text: str) -> str:
 def _dynamics(prefix: Prefix) -> Floats | None:
     """Return the shape of the token telemetry over the steps, NaN where a part is unknown.
 
-    Of each step's mean and lowest log-probability, mean and highest entropy, and number of
-    tokens: first, last, mean, extremes, spread, trend, change and largest change; and where in the
-    run the least likely step stands, and how many there are.
+    There are five series over the steps: mean and lowest log-probability, mean and highest
+    entropy, and number of tokens. Of each it takes first, last, mean, extremes, spread, trend,
+    change and largest change. It adds the place of the least likely step and the step count.
     """
     steps = [step.telemetry for step in prefix.steps if step.telemetry]
-    if not any(told.logprobs or told.entropies for told in steps):
+    if not any(step.logprobs or step.entropies for step in steps):
         return None
     nothing = np.full(1, np.nan)
-    logprobs = [np.maximum(told.logprobs, -100.0) if told.logprobs else nothing for told in steps]
-    entropies = [np.asarray(told.entropies) if told.entropies else nothing for told in steps]
+    logprobs = [np.maximum(step.logprobs, -100.0) if step.logprobs else nothing for step in steps]
+    entropies = [np.asarray(step.entropies) if step.entropies else nothing for step in steps]
     series = (
         [float(x.mean()) for x in logprobs],
         [float(x.min()) for x in logprobs],
         [float(x.mean()) for x in entropies],
         [float(x.max()) for x in entropies],
-        [float(len(told.logprobs)) for told in steps],
+        [float(len(step.logprobs)) for step in steps],
     )
     shapes = [_shape(np.array(values)) for values in series]
     lowest = series[0]
@@ -168,7 +168,7 @@ def _fit_dynamics(inputs: Sequence[Floats], correct: Bools, *, seed: int) -> Sco
 def _fit_linear(
     parts: Sequence[Any], inputs: Sequence[Any] | NDArray[Any], correct: Bools, *, seed: int
 ) -> Scorer:
-    """Fit a logistic regression with the library's own settings, classes weighed alike."""
+    """Fit a logistic regression with the library's default settings and balanced classes."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
@@ -193,4 +193,4 @@ RIVALS: Mapping[str, Rival] = {
     "question TF-IDF": Rival(kind="text", read=lambda prefix: prefix.question.text, fit=_fit_text),
     "transcript TF-IDF": Rival(kind="text", read=render, fit=_fit_text),
 }
-"""In the order in which they are shown; `ending only` and the three last are fitted on train."""
+"""In the order of the tables; `ending only` and the last three are fitted on the train pool."""

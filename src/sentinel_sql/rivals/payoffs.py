@@ -1,4 +1,4 @@
-"""What the monitor and its rivals earn under the same Chow rule, without a gate (ours)."""
+"""Payoffs of the monitor and its rivals under the same Chow rule, without a gate (ours)."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ def rival_payoffs(
     scored: Sequence[RivalScores],
     where: Bools | None = None,
 ) -> Exhibit[RivalPayoffRow]:
-    """Let every confidence decide by Chow's rule, without a gate; arguments as for `rivals`.
+    """Apply Chow's rule to every confidence, without a gate; arguments as for `rivals`.
 
-    A rival without a score for some answer has no RS: nobody knows what it would have done.
+    A rival without a score for an answer has no RS, because its decision there is unknown.
     """
     inside = np.ones(len(evidence.scores), np.bool_) if where is None else where
     return Exhibit(
         title="What each confidence earns",
         note=(
-            "RS(λ) under Chow's rule without a gate, each score calibrated alike; above them what "
-            "delivering all and withholding all earn."
+            "RS(λ) under Chow's rule without a gate, each score calibrated alike. The first rows "
+            "deliver all and withhold all answers."
         ),
         row=RivalPayoffRow,
         rows=tuple(_payoff_rows(evidence, calibration, scored, inside)),

@@ -13,7 +13,7 @@ from sentinel_sql.evaluation.bootstrap import LEVEL, Interval, Resampling
 from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 
 _BLOCK = 1_000_000
-"""Cells of a resample block; bounds the memory."""
+"""Most cells of a block of resamples; bounds the memory."""
 
 
 def resampled_aurc(
@@ -22,10 +22,11 @@ def resampled_aurc(
     """Return the area under the risk–coverage curve, in [0, 1]; lower is better.
 
     Args:
-        resampling: of the N questions. Reweighted ones have no integer counts, and get None.
+        resampling: resamples of the N questions. If they are reweighted, counts are no integers
+            and the result is None.
         target: shape (N,), right or not.
         score: shape (N,), higher is delivered first; NaN only outside `where`.
-        where: shape (N,); None is returned where it is empty.
+        where: shape (N,), the answers to use; without any, the result is None.
     """
     inside = np.flatnonzero(where)
     if len(inside) == 0 or resampling.reweighting is not None:
@@ -34,7 +35,7 @@ def resampled_aurc(
     starts = np.flatnonzero(np.append(True, np.diff(score[inside]) != 0))
     wrong = ~target[inside]
     cluster = resampling.cluster[inside]
-    # The most answers that a resample can hold bound the harmonic numbers.
+    # Harmonic numbers are needed up to the largest number of answers in a resample.
     answers = np.bincount(cluster, minlength=resampling.clusters)
     largest = int(max((resampling.counts @ answers).max(), len(inside)))
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, largest + 1))])
@@ -46,7 +47,7 @@ def resampled_aurc(
             for counts in np.split(resampling.counts, np.arange(rows, len(resampling.counts), rows))
         ]
     )
-    # A resample without any of the answers says nothing.
+    # Resamples without any of the answers are dropped.
     low, high = np.percentile(drawn[~np.isnan(drawn)], LEVEL)
     return Interval(estimate=float(whole[0]), low=float(low), high=float(high))
 

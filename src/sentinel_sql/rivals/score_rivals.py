@@ -1,7 +1,7 @@
-"""Scores every rival of a monitor on the very runs that the monitor was evaluated on.
+"""Scores every rival of a monitor on the runs of the monitor's evaluation.
 
-What is fitted is fitted on the train pool alone, and calibrated like the monitor on the calibration
-pool alone. Of the evaluated pool's labels nothing is read here: they are in the evidence only.
+Rivals are fitted on the train pool only, and calibrated like the monitor on the calibration pool
+only. Labels of the evaluated pool aren't read here.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from sentinel_sql.rivals.scores import RivalScores, own_scores
 from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import Trajectory
 
-ASKED_NAMES: Mapping[Method, str] = {
+COLLECTED_NAMES: Mapping[Method, str] = {
     "p-true": "P(True)",
     "verbalized": "verbalized",
     "single-turn": "last turn sampled",
     "self-consistency": "whole run sampled",
 }
-"""How the collected confidences are called in the table; the last two are self-consistency."""
+"""Names of the collected confidences in the table; the last two are self-consistency."""
 
 TIMED = 30
-"""Answers that a rival scores one at a time to tell what one costs; ours."""
+"""Answers that are scored one at a time to measure the time of one (our choice)."""
 
 
 def score_rivals(
@@ -58,50 +58,49 @@ def score_rivals(
     """Score every rival on the answers of an evaluation and of the calibration pool.
 
     Args:
-        monitor: frozen.
-        evaluation: of this monitor; its runs are those compared.
+        monitor: the frozen monitor.
+        evaluation: the evaluation of this monitor, whose runs are compared.
         trajectories: the store's runs: train, calibration and the evaluated pool.
         pools: the manifest that the monitor was fitted with.
-        labels: by run id; those of the train pool are fitted on, no other is read here.
-        confidences: what the agent's own model said, as `read_confidences` gave it.
-        seed: of the fits.
+        labels: labels by run id; only those of the train pool are read.
+        confidences: the collected confidences, as `read_confidences` returns them.
+        seed: seed of the fits.
 
     Returns:
-        The calibration pool's columns, and the scores, the monitor's own first: what
-        `evaluation.rival_exhibits` makes tables of.
+        The calibration pool's columns, and the scores, the monitor's own first, for
+        `rival_exhibits`.
 
     Raises:
-        InputError: the evaluation reads the question alone, so there is no run to compare on.
-        StoreError: runs that the monitor was frozen or evaluated on are gone, or the confidences
-            are about another agent or other answers.
+        InputError: the evaluation reads only the question, so there are no runs to compare.
+        StoreError: runs of the monitor's fit or evaluation are missing, or the confidences are of
+            another agent or other answers.
     """
     evidence = evaluation.evidence
     calibration = evidence.frozen_on
     if calibration is None or evidence.options.question_only:
         raise InputError(
-            "--rivals compares what the whole run tells, and --question-only reads no run: give "
-            "one of the two"
+            "--rivals compares whole runs, and --question-only reads no run: give one of the two"
         )
     scores = evidence.scores
     read = _Answers.read(monitor, trajectories, pools, labels, calibration, scores)
     return calibration, (
         *own_scores(evidence, calibration, read.column(scores, read.monitor_seconds)),
-        *(_scored(name, read, calibration, scores, seed=seed) for name in RIVALS),
-        *_asked(monitor, confidences, read, calibration, scores),
+        *(_score_rival(name, read, calibration, scores, seed=seed) for name in RIVALS),
+        *_collected_scores(monitor, confidences, read, calibration, scores),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Answers:
-    """What every rival read of every answer, by run id.
+    """The inputs of every rival for every answer, by run id.
 
     Attributes:
-        inputs: by rival: run id → what it read.
-        reading: by rival: run id → seconds that took.
+        inputs: rival → run id → its input.
+        reading: rival → run id → seconds to read the input.
         train: ids of the answers of the train pool.
-        correct: of these, by id.
-        monitor_seconds: of the monitor, over all steps of a run of the evaluated pool.
-        answers: hash of each answer, by run id.
+        correct: id → whether this answer of the train pool is correct.
+        monitor_seconds: id → the monitor's time over all steps of an evaluated run.
+        answers: run id → hash of the answer.
     """
 
     inputs: Mapping[str, Mapping[str, Any]]
@@ -139,7 +138,7 @@ class _Answers:
             if run.outcome.kind != "answered":
                 continue
             if train:
-                label = label_of(run, labels)  # also checks that it is of this very run
+                label = label_of(run, labels)  # also checks that the label fits the run
                 correct[name] = label.answerable and label.correct is True
             prefix = run.prefix(len(run.steps))
             for rival, kind in RIVALS.items():
@@ -156,8 +155,8 @@ class _Answers:
                 answers[name] = answer_hash(run)
         if wanted:
             raise StoreError(
-                f"the store lacks {len(wanted)} runs on which the monitor was frozen, first "
-                f"{min(wanted)}: name the store that it was fitted on"
+                f"the store lacks {len(wanted)} runs on which the monitor was frozen, such as "
+                f"{min(wanted)}: give the store of its fit"
             )
         return cls(
             inputs=inputs,
@@ -170,31 +169,33 @@ class _Answers:
 
     @staticmethod
     def column(scores: PrefixScores, values: Mapping[str, float | None]) -> Floats:
-        """Return one value a run, shape (N,); NaN where there is none."""
+        """Return one value for each run, shape (N,); NaN if there is none."""
         return np.array([values.get(name) for name in scores.question_ids], np.float64)
 
 
-def _scored(
+def _score_rival(
     name: str, read: _Answers, calibration: PrefixScores, scores: PrefixScores, *, seed: int
 ) -> RivalScores:
     rival, inputs = RIVALS[name], read.inputs[name]
     scorer, missing = _scorer(rival, inputs, read, seed=seed)
-    given: dict[str, float] = {}
+    raw_scores: dict[str, float] = {}
     seconds: dict[str, float] = {}
     if scorer is not None:
-        told = {**dict.fromkeys(scores.question_ids), **dict.fromkeys(calibration.question_ids)}
-        known = [run for run in told if inputs.get(run) is not None]
+        all_runs = {**dict.fromkeys(scores.question_ids), **dict.fromkeys(calibration.question_ids)}
+        known = [run for run in all_runs if inputs.get(run) is not None]
         if known:
-            given = dict(zip(known, scorer([inputs[run] for run in known]).tolist(), strict=True))
+            raw_scores = dict(
+                zip(known, scorer([inputs[run] for run in known]).tolist(), strict=True)
+            )
             one = _seconds_for_one(scorer, [inputs[run] for run in known[:TIMED]])
             seconds = {run: one + read.reading[name][run] for run in known}
-    pool = read.column(scores, given)
+    pool = read.column(scores, raw_scores)
     if not missing and np.isnan(pool[scores.answered]).any():
         missing = rival.missing
     return RivalScores(
         name=name,
         kind=rival.kind,
-        calibration=read.column(calibration, given),
+        calibration=read.column(calibration, raw_scores),
         pool=pool,
         seconds=read.column(scores, seconds),
         missing=missing,
@@ -204,7 +205,7 @@ def _scored(
 def _scorer(
     rival: Rival, inputs: Mapping[str, Any], read: _Answers, *, seed: int
 ) -> tuple[Scorer | None, str]:
-    """Return how a rival scores, or None and why it can't."""
+    """Return a rival's scorer and "", or None and why it can't be fitted."""
     if rival.fit is None:
         return lambda answers: np.array(answers, np.float64), ""
     known = [run for run in read.train if inputs[run] is not None]
@@ -217,18 +218,18 @@ def _scorer(
     try:
         return rival.fit([inputs[run] for run in known], correct, seed=seed), ""
     except ValueError:  # an empty vocabulary: texts without a word of two letters
-        return None, "nothing in the train pool that it could learn from"
+        return None, "the train pool holds nothing to fit it on"
 
 
 def _seconds_for_one(scorer: Scorer, inputs: Sequence[Any]) -> float:
-    """Return the mean time of scoring one answer by itself, as a live run would have it."""
+    """Return the mean time to score one answer by itself, as in a live run."""
     started = time.perf_counter()
     for answer in inputs:
         scorer([answer])
     return (time.perf_counter() - started) / len(inputs)
 
 
-def _asked(
+def _collected_scores(
     monitor: Monitor,
     confidences: tuple[ConfidencesManifest, Sequence[Confidence]] | None,
     read: _Answers,
@@ -240,25 +241,25 @@ def _asked(
     manifest, records = confidences
     if manifest.agent.fingerprint != monitor.agent:
         raise StoreError(
-            f"the confidences are of the agent [{manifest.agent.fingerprint}], and the monitor is "
-            f"of [{monitor.agent}]; {difference(monitor.agent, manifest.agent.fingerprint)}: name "
-            "those that its own agent's model was asked for"
+            f"the confidences are of the agent [{manifest.agent.fingerprint}], but the monitor is "
+            f"of [{monitor.agent}]; {difference(monitor.agent, manifest.agent.fingerprint)}: give "
+            "those of the monitor's agent"
         )
     for method, found in by_method(records).items():
         for run, record in found.items():
             if read.answers.get(run, record.answer) != record.answer:
                 raise StoreError(
                     f"the confidences are about another answer of run {run} than the store holds: "
-                    "collect them anew in another folder"
+                    "collect them again in another folder"
                 )
-        given = {run: record.score for run, record in found.items()}
+        raw_scores = {run: record.score for run, record in found.items()}
         tokens = {run: _tokens(record) for run, record in found.items()}
         seconds = {run: record.seconds for run, record in found.items()}
-        pool = read.column(scores, given)
+        pool = read.column(scores, raw_scores)
         yield RivalScores(
-            name=ASKED_NAMES[method],
+            name=COLLECTED_NAMES[method],
             kind="asked",
-            calibration=read.column(calibration, given),
+            calibration=read.column(calibration, raw_scores),
             pool=pool,
             seconds=read.column(scores, seconds),
             tokens=read.column(scores, tokens),

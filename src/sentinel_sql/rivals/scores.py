@@ -1,4 +1,4 @@
-"""What a rival says of every answer: one raw score, calibrated as the monitor's own is."""
+"""The scores of a rival: one raw score for each answer, calibrated like the monitor's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sentinel_sql.monitor.prefix_scores import Bools, Floats, PrefixScores
 
 RivalKind = Literal["monitor", "rule", "telemetry", "text", "asked", "reference"]
 """`rule` reads the end or the length of a run, `telemetry` its tokens' log-probabilities and
-entropies, `text` its words; `asked` asks the agent's model; `reference` is no confidence."""
+entropies, `text` its words. `asked` is a collected confidence. `reference` is no confidence."""
 
 DELIVERY, CORRECTNESS = "delivery estimator", "correctness head"
 
@@ -26,17 +26,17 @@ KIND = Column("what it reads", within="monitor, rule, telemetry, text, asked or 
 
 @dataclass(frozen=True, kw_only=True)
 class RivalScores:
-    """What one rival says of the answers of two pools. Higher is surer; any scale.
+    """The scores of one rival for the answers of two pools. Higher is surer; any scale.
 
     Attributes:
-        name: of the rival.
+        name: name of the rival.
         kind: what it reads.
-        calibration: shape (M,), by run of the calibration pool; NaN without answer or score.
-        pool: shape (N,), by run of the evaluated pool; the same.
-        seconds: shape (N,), of its own scoring of each answer, as measured (`asked`: of the
-            model); NaN where unknown.
-        tokens: shape (N,), that a model read and wrote for it; None where no model is asked.
-        missing: why it says nothing, of some answers or of all; empty if it says all.
+        calibration: shape (M,), the runs of the calibration pool; NaN without answer or score.
+        pool: shape (N,), the runs of the evaluated pool; NaN without answer or score.
+        seconds: shape (N,), measured time to score each answer (`asked`: the model's time); NaN
+            if unknown.
+        tokens: shape (N,), tokens that a model read and wrote; None if no model is called.
+        missing: why some or all answers have no score; empty if all have one.
     """
 
     name: str
@@ -51,12 +51,12 @@ class RivalScores:
 def own_scores(
     evidence: Evidence, calibration: PrefixScores, seconds: Floats | None
 ) -> tuple[RivalScores, ...]:
-    """Return the monitor's own two confidences in the form of a rival's, the delivery one first.
+    """Return the scores of the monitor's delivery estimator and correctness head, in this order.
 
     Args:
-        evidence: of the evaluated pool.
+        evidence: evidence of the evaluated pool.
         calibration: the calibration pool's columns.
-        seconds: shape (N,), of the monitor over all steps of each answered run.
+        seconds: shape (N,), the monitor's time over all steps of each answered run.
     """
     scores = evidence.scores
     return (
@@ -78,10 +78,10 @@ def own_scores(
 
 
 def covered_by_all(evidence: Evidence, rivals: Sequence[RivalScores]) -> Bools | None:
-    """Return the runs without an answer that some rival has no score for, shape (N,).
+    """Return the runs without an answer, or with a score of every rival, shape (N,).
 
-    Rivals without any score are left out of account. None where these are all runs, or hold no
-    answer: then there is nothing to show beside the table of all.
+    Rivals without any score are ignored. None if these are all runs or hold no answer, so that a
+    second table would show nothing new.
     """
     answered = evidence.scores.answered
     covered = np.ones(len(answered), np.bool_)
@@ -98,15 +98,15 @@ def _at_answer(scores: PrefixScores) -> Floats:
 def calibrated(
     calibration: PrefixScores, rival: RivalScores, raw: Floats | None = None
 ) -> Floats | None:
-    """Return the confidence of a rival's scores, shape (N,); NaN where it has none.
+    """Return the calibrated confidences of a rival, shape (N,); NaN without a score.
 
-    The map is the monitor's own kind, fitted on the answers of the calibration pool alone. None
-    where the rival has no score there.
+    The map is of the monitor's kind, fitted on the answers of the calibration pool. None if the
+    rival has no score there.
 
     Args:
         calibration: the calibration pool's columns.
-        rival: whose map.
-        raw: scores of its, any shape; those of the evaluated pool if None.
+        rival: the rival.
+        raw: its scores, any shape; None for those of the evaluated pool.
     """
     known = calibration.answered & ~np.isnan(rival.calibration)
     if not known.any():

@@ -1,4 +1,4 @@
-"""Puts one question to an agent's own model: how sure it is of a recorded answer."""
+"""Asks an agent's own model how sure it is of a recorded answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sentinel_sql.agent.react import ReactAgent, whole_action
 from sentinel_sql.agent.self_report import (
     HOW_SURE,
     IS_IT_TRUE,
-    asked_after_answer,
+    chat_with_question,
     p_true,
     percentage,
 )
@@ -29,22 +29,22 @@ from sentinel_sql.rivals.confidences import (
 from sentinel_sql.trajectory.record import Trajectory
 
 SAMPLES = 5
-"""Samples of an answer; ours: each costs a turn, or a whole run."""
+"""Samples for each answer (our choice): each costs a turn, or a whole run."""
 
 TEMPERATURE = 0.7
-"""Of the samples, as Wang et al. (arXiv:2203.11171) draw them."""
+"""Sampling temperature, as in Wang et al. (arXiv:2203.11171)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """An agent and the models through which its own answers are asked about.
+    """An agent, and its model with the settings for each way of asking.
 
     Attributes:
-        agent: as it was when it ran: prompt, database and settings.
-        word: its model at temperature 0, cut after one token, with many alternatives.
-        number: its model at temperature 0, cut after a few tokens.
-        samplers: its model at a higher temperature, a seed each: one sample a sampler.
-        mode: how a sample's answer is compared with the recorded one.
+        agent: the agent of the runs, with the same prompt, database and settings.
+        word: its model at temperature 0, for one token with many alternatives.
+        number: its model at temperature 0, for a few tokens.
+        samplers: its model at a higher temperature, one seed for each sample.
+        mode: equivalence mode that compares a sample's answer with the recorded one.
     """
 
     agent: ReactAgent
@@ -57,13 +57,13 @@ class Asker:
         """Ask about the answer of a run.
 
         Raises:
-            EndpointError: the model can't be reached; nothing is known then.
+            EndpointError: the model can't be reached.
         """
-        told: dict[str, Any] = {"run": run.question.id, "answer": answer_hash(run)}
+        answer_fields: dict[str, Any] = {"run": run.question.id, "answer": answer_hash(run)}
         if method in SAMPLED:
-            verdicts, replies = self._sampled(run, method)
+            verdicts, replies = self._sample(run, method)
             return Confidence(
-                **told,
+                **answer_fields,
                 method=method,
                 score=verdicts.count("same") / len(verdicts),
                 verdicts=tuple(verdicts),
@@ -73,14 +73,16 @@ class Asker:
             )
         chat, answer = self._chat(run), run.steps[-1]
         if method == "p-true":
-            reply = self.word.complete(asked_after_answer(chat, answer, IS_IT_TRUE))
+            reply = self.word.complete(chat_with_question(chat, answer, IS_IT_TRUE))
             score, by = p_true(reply)
-            return Confidence(**told, method=method, score=score, by=by, **_cost([reply]))
-        reply = self.number.complete(asked_after_answer(chat, answer, HOW_SURE))
-        return Confidence(**told, method=method, score=percentage(reply.text), **_cost([reply]))
+            return Confidence(**answer_fields, method=method, score=score, by=by, **_cost([reply]))
+        reply = self.number.complete(chat_with_question(chat, answer, HOW_SURE))
+        return Confidence(
+            **answer_fields, method=method, score=percentage(reply.text), **_cost([reply])
+        )
 
     def settings(self, method: Method) -> tuple[object, ...]:
-        """Return what all records of this method must have in common."""
+        """Return the settings that all records of this method must share."""
         if method not in SAMPLED:
             return (0, None, None)
         return (len(self.samplers), self.samplers[0].temperature, self.mode.name)
@@ -91,7 +93,7 @@ class Asker:
             chat.add(step)
         return chat
 
-    def _sampled(self, run: Trajectory, method: Method) -> tuple[list[Verdict], list[Reply]]:
+    def _sample(self, run: Trajectory, method: Method) -> tuple[list[Verdict], list[Reply]]:
         verdicts: list[Verdict] = []
         replies: list[Reply] = []
         messages = self._chat(run).messages
@@ -99,16 +101,16 @@ class Asker:
             if method == "single-turn":
                 reply = sampler.complete(messages)
                 replies.append(reply)
-                verdicts.append(self._compared(run, whole_action(reply).sql))
+                verdicts.append(self._compare(run, whole_action(reply).sql))
             else:
-                heard = _Heard(sampler)
-                sample = dataclasses.replace(self.agent, model=heard).run(run.question)
-                replies += heard.replies
-                verdicts.append(self._compared(run, sample.outcome.final_sql))
+                recorder = _RecordingModel(sampler)
+                sample = dataclasses.replace(self.agent, model=recorder).run(run.question)
+                replies += recorder.replies
+                verdicts.append(self._compare(run, sample.outcome.final_sql))
         return verdicts, replies
 
-    def _compared(self, run: Trajectory, sql: str | None) -> Verdict:
-        """Compare by execution, the recorded answer in the place of the gold one."""
+    def _compare(self, run: Trajectory, sql: str | None) -> Verdict:
+        """Compare the results of a sample and of the recorded answer."""
         recorded = run.outcome.final_sql
         if sql is None or recorded is None:
             return "none"
@@ -121,8 +123,8 @@ class Asker:
         return "cut" if same is None else "same" if same else "other"
 
 
-class _Heard:
-    """A model that keeps the replies that went through it."""
+class _RecordingModel:
+    """A model that also records its replies."""
 
     def __init__(self, model: ChatModel) -> None:
         self.replies: list[Reply] = []

@@ -1,8 +1,8 @@
-"""An append-only log: a file of checked lines that outlives its writer.
+"""An append-only log with checksums that survives the end of its process.
 
-Beside the log lies its count, `<log>.count`: how many lines are known to be on the disk. It is
-written after the lines that it counts, so it may lag behind them and never runs ahead. Whole
-lines that are missing are thereby told from a last line that a dying process left unfinished.
+The file `<log>.count` beside the log holds the number of lines that are surely on the disk. It is
+written after the lines, so it is never too high. It distinguishes missing lines from an unfinished
+last line of a killed process.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from sentinel_sql.storage.checksums import (
 from sentinel_sql.storage.whole_file import sync_folder, write_whole
 
 _COUNT_WIDTH: Final = 128
-"""Bytes of a count with its newline: always the same, so that it is overwritten in place."""
+"""Bytes of a count with its newline; fixed, so that it can be overwritten in place."""
 
 
 class AppendLog:
     """A log opened for appending, by one process at a time and any number of its threads.
 
-    `set_aside` is how many bytes of an unfinished last line were moved away on opening.
+    `set_aside` is the number of bytes of an unfinished last line that was moved aside at opening.
     """
 
     def __init__(self, *, file: Path, lock: int, lines: int, set_aside: int) -> None:
@@ -47,7 +47,7 @@ class AppendLog:
         self._lines = lines
         self._guard = threading.Lock()
         self._closed = False
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_QueuedRecord | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write, name="sentinel-log", daemon=True)
         self._writer.start()
 
@@ -61,22 +61,22 @@ class AppendLog:
         is_whole: Callable[[bytes], bool],
         check: Callable[[], object] = lambda: None,
     ) -> Self:
-        """Open a log, made 0600 if absent; an unfinished last line is set aside.
+        """Open a log, or make one (0600); move an unfinished last line aside.
 
         Args:
             file: the log; its folder must exist.
-            lock: the file that stands for the right to write.
-            torn: where an unfinished line is appended.
-            is_whole: tells of a record of an older version, which has no checksum, whether it is
-                all there.
-            check: called once the lock is held and before the log is touched; what it raises
-                leaves the log as it was.
+            lock: file that is locked by the writer.
+            torn: file that an unfinished line is appended to.
+            is_whole: called with (record) of an older version, without a checksum; returns whether
+                it is complete.
+            check: called with the lock held, before the log is changed; if it raises, the log stays
+                unchanged.
 
         Raises:
-            StoreError: another process writes to it, or it is damaged.
-            OSError: it can't be written.
+            StoreError: another process writes to the log, or the log is damaged.
+            OSError: the log can't be written.
         """
-        held = _hold(lock)
+        descriptor = _take_lock(lock)
         try:
             check()
             if not file.exists():
@@ -87,26 +87,26 @@ class AppendLog:
             lines = _check(file)
             write_whole(_count_of(file), _count_text(lines))
         except BaseException:
-            os.close(held)
+            os.close(descriptor)
             raise
-        return cls(file=file, lock=held, lines=lines, set_aside=set_aside)
+        return cls(file=file, lock=descriptor, lines=lines, set_aside=set_aside)
 
     def append(self, record: bytes) -> None:
-        """Add one record, a JSON object in one line; returns once it is on the disk.
+        """Add one record, a JSON object in one line; return when it is on the disk.
 
         Raises:
-            StoreError: the log is closed, or the disk is full or broken (then nothing of the
-                record stays behind).
+            StoreError: the log is closed, or the disk is full or broken (no part of the record is
+                then kept).
         """
         self.submit(record).result()
 
     def submit(self, record: bytes) -> Future[None]:
-        """Add one record without waiting; the future is done once it is on the disk.
+        """Add one record without waiting; the future is done when the record is on the disk.
 
         Raises:
             StoreError: the log is closed. A full or broken disk is the future's exception.
         """
-        waiting = _Waiting(record, Future())
+        waiting = _QueuedRecord(record, Future())
         with self._guard:
             if self._closed:
                 raise StoreError(f"{self.file.parent}: the store is closed; open it again")
@@ -114,14 +114,14 @@ class AppendLog:
         return waiting.done
 
     def add_checksums(self) -> int:
-        """Write the log again with a checksum in each line; call it before anything is added.
+        """Write the log again with a checksum in each line; call it before adding records.
 
         Returns:
-            How many lines had none. With 0 the log is left as it is.
+            Number of lines without a checksum. If 0, the log stays unchanged.
 
         Raises:
             StoreError: the log is damaged.
-            OSError: it can't be written; the log is then as before.
+            OSError: the log can't be written; it stays unchanged then.
         """
         data = self.file.read_bytes().splitlines(keepends=True)
         bare = sum(not line.isspace() and not carries_checksum(line.rstrip(b"\n")) for line in data)
@@ -134,7 +134,7 @@ class AppendLog:
         return bare
 
     def close(self) -> None:
-        """Write what is queued, and let other processes have the log."""
+        """Write all queued records, and release the lock."""
         with self._guard:
             if self._closed:
                 return
@@ -150,7 +150,7 @@ class AppendLog:
         self.close()
 
     def _write(self) -> None:
-        """Write all that waits in one go and sync once, so that syncing doesn't bound the rate."""
+        """Write all queued records at once and sync once, because syncing is slow."""
         broken: OSError | None = None
         log = count = -1
         open_for_more = True
@@ -170,7 +170,7 @@ class AppendLog:
                     self._lines += len(waiting)
                     os.pwrite(count, _count_text(self._lines), 0)
             except OSError as error:
-                # After a failed sync nobody knows what is on the disk: only opening anew can tell.
+                # After a failed sync, only a new opening shows what is on the disk.
                 broken = error
             for item in waiting:
                 if broken is None:
@@ -191,23 +191,23 @@ class AppendLog:
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
-    """One record on its way to the disk."""
+class _QueuedRecord:
+    """One queued record."""
 
     record: bytes
     done: Future[None]
 
 
 def read_count(file: Path) -> int | None:
-    """Return how many lines a log has at least, or None where nothing counts them.
+    """Return how many lines a log has at least, or None without a count.
 
-    Read it before the log itself: a collector may add lines in between.
+    Read it before the log itself, because a writer may add lines in between.
 
     Raises:
         StoreError: the count is damaged.
     """
     count = _count_of(file)
-    for _ in range(3):  # one that is being overwritten is whole a moment later
+    for _ in range(3):  # if it is just being overwritten, it is complete a moment later
         try:
             return int(unsealed(json.loads(count.read_bytes()))["lines"])
         except (FileNotFoundError, NotADirectoryError):
@@ -218,13 +218,13 @@ def read_count(file: Path) -> int | None:
             pass
         time.sleep(0.01)
     raise StoreError(
-        f"{count}: damaged, so nobody can tell how many lines {file.name} had; restore it from a "
+        f"{count}: damaged, so the number of lines of {file.name} is unknown; restore it from a "
         f"copy, or delete it if all lines of {file.name} are there"
     )
 
 
 def append(descriptor: int, data: bytes) -> None:
-    """Append and sync; on a failure nothing of `data` stays behind.
+    """Append and sync; on a failure no part of `data` is kept.
 
     Raises:
         OSError: the disk is full or broken.
@@ -244,8 +244,8 @@ def _open_to_append(file: Path) -> int:
     return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
 
-def _hold(lock: Path) -> int:
-    """Take a lock and return the descriptor that holds it; the kernel frees it at any end."""
+def _take_lock(lock: Path) -> int:
+    """Take a lock and return its descriptor; the kernel frees it when the process ends."""
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -264,7 +264,7 @@ def _hold(lock: Path) -> int:
 
 
 def _check(file: Path) -> int:
-    """Read a log through, and return how many whole lines it has."""
+    """Check all lines of a log, and return the number of complete ones."""
     expected = read_count(file)
     with file.open("rb") as lines:
         return sum(line.ended for line in read_lines(lines, file=file, expected=expected))
@@ -279,7 +279,7 @@ def _count_text(lines: int) -> bytes:
 
 
 def _mend_tail(file: Path, is_whole: Callable[[bytes], bool], *, torn: Path) -> int:
-    """Make a file end in a newline: keep an unfinished last line if it is whole, else move it.
+    """Make a file end in a newline: complete an unfinished last line, or move it aside.
 
     Returns:
         Bytes moved to `torn`.
@@ -307,7 +307,7 @@ def _mend_tail(file: Path, is_whole: Callable[[bytes], bool], *, torn: Path) -> 
 
 
 def _start_of_unfinished_line(lines: IO[bytes]) -> int:
-    """Return the offset after the last newline: the file's length if no line is unfinished."""
+    """Return the offset after the last newline; the file's length if no line is unfinished."""
     block = 1 << 16
     end = lines.seek(0, os.SEEK_END)
     while end > 0:

@@ -1,8 +1,8 @@
-"""Checksums of stored lines and documents, so that damage is found and named.
+"""Checksums of stored lines and documents, to find and report damage.
 
-A line is a JSON object whose last two members are `line`, its number among the lines of its file,
-and `crc32`, the checksum of all bytes before that member. A document carries `sha256`, the hash
-of its other members. Files of older versions carry neither and are read as they are.
+A line is a JSON object whose last two members are `line`, its number in the file, and `crc32`, the
+checksum of all bytes before that member. A document has `sha256`, the hash of its other members.
+Files of older versions have no checksums and are read without them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from sentinel_sql.errors import SentinelError, StoreError
 
 _SEAL: Final = re.compile(rb',"line":([1-9][0-9]{0,15}),"crc32":"([0-9a-f]{8})"\}\Z')
 _LONGEST_SEAL: Final = 48
-"""Bytes; the search starts here before the line's end, so that reading costs next to nothing."""
+"""Bytes at the end of a line that are searched, to keep reading fast."""
 _PART_OF_A_SEAL: Final = re.compile(rb',"line":[0-9]|"crc32":"')
-"""A line that ends in one half of a seal had a whole one: one damaged byte never takes both."""
+"""One half of a seal. A line with only one half is damaged, since one byte can't destroy both."""
 _CHECKSUM_STARTS_AT: Final = len(b',"crc32":"00000000"}')
 
 REMEDY: Final = (
-    "restore the file from a copy, or take its checksums off as docs/reference/formats.md shows, "
-    "to go on without what is lost"
+    "restore the file from a copy, or remove its checksums as docs/reference/formats.md shows, "
+    "to continue without what is lost"
 )
 
 
@@ -34,9 +34,9 @@ class Line(NamedTuple):
     """One line of a file.
 
     Attributes:
-        number: in the file, from 1, empty lines included.
-        content: the record, without its number, its checksum and its newline.
-        ended: it is all there: it ends in a newline, or its checksum fits.
+        number: number in the file, from 1, counting empty lines.
+        content: the record, without number, checksum and newline.
+        ended: True if it is complete: it ends in a newline, or its checksum fits.
     """
 
     number: int
@@ -49,7 +49,7 @@ def with_checksum(record: bytes, *, line: int) -> bytes:
 
     Args:
         record: a JSON object with at least one member, in one line.
-        line: its number among the lines of the file, ≥ 1.
+        line: number of the line in the file, ≥ 1.
     """
     checked = record.rstrip()[:-1] + b',"line":%d' % line
     return checked + b',"crc32":"%08x"}\n' % zlib.crc32(checked)
@@ -63,22 +63,20 @@ def read_lines(
     remedy: str = REMEDY,
     refusal: type[SentinelError] = StoreError,
 ) -> Iterator[Line]:
-    """Yield the lines of a file after checking each; empty lines are passed over.
+    """Check and yield the lines of a file; empty lines are skipped.
 
-    Lines of older versions, without a checksum, may stand before those with one. A last line
-    without its newline is yielded too, as what a dying process left behind is for the caller to
-    judge.
+    Lines of older versions, without a checksum, may come before those with one. A last line without
+    a newline is yielded too: the caller decides about the rest of a killed process.
 
     Args:
-        lines: of the file, with their newlines.
-        file: for the errors.
-        expected: how many lines there are at least; None where nobody knows.
+        lines: lines of the file, with their newlines.
+        file: path for errors.
+        expected: smallest number of lines; None if unknown.
         remedy: what to do about damage.
         refusal: the error to raise.
 
     Raises:
-        SentinelError: `refusal`, at a line whose content isn't what was written, or after which
-            lines are missing.
+        SentinelError: `refusal`, if a line isn't what was written, or lines are missing.
     """
     count, sealed = 0, False
     for number, line in enumerate(lines, 1):
@@ -112,7 +110,7 @@ def read_lines(
 
 
 def carries_checksum(text: bytes) -> bool:
-    """Tell whether a line without its newline ends in a number and a checksum."""
+    """Return whether a line without its newline ends in a number and a checksum."""
     return _SEAL.search(text, max(0, len(text) - _LONGEST_SEAL)) is not None
 
 
@@ -124,7 +122,7 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document without its hash, after checking it; older ones have none.
+    """Return a document without its hash, after checking it; older documents have no hash.
 
     Raises:
         ValueError: the content isn't what was written.
@@ -135,7 +133,7 @@ def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
         if value != sealed(content)["sha256"]:
             raise ValueError("the hash doesn't fit the content")
         return content
-    # A damaged name of the hash: an older document ends in no such member.
+    # The name of the hash is damaged; an older document has no such last member.
     if len(key) == len("sha256") and re.fullmatch("[0-9a-f]{64}", str(value)):
         raise ValueError("the hash has lost its name")
     return dict(document)

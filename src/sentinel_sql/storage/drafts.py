@@ -1,7 +1,7 @@
-"""Drafts: what a writer fills beside its target before it takes the target's place.
+"""Drafts: temporary files and folders that replace their target when they are complete.
 
-A draft is named `.TARGET.sentinel-XXXXXXXX` and locked by its writer for as long as it works. So a
-draft that nobody holds is of a writer that was killed, and may be removed.
+A draft is named `.TARGET.sentinel-XXXXXXXX`, and its writer holds a lock on it. An unlocked draft
+is therefore that of a killed writer, and may be removed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from typing import IO, Any
 
 _MARK = "sentinel-"
 DRAFT = re.compile(rf"(^|/)\.([^/]+)\.(?:{_MARK})?[a-z0-9_]{{8}}$")
-"""A draft's path: its folder, and the target's name; those of earlier versions have no mark."""
+"""Path of a draft: its folder and the target's name; drafts of earlier versions have no mark."""
 
 
 @contextmanager
 def folder_beside(target: Path) -> Iterator[Path]:
-    """Give a new folder beside `target`; whatever then stands at its path is removed at the end.
+    """Yield a new folder beside `target`; what is at its path afterwards is removed.
 
     Raises:
-        OSError: it can't be made.
+        OSError: the folder can't be made.
     """
     while True:
         draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target)))
         handle = os.open(draft, os.O_RDONLY)
-        if _held(handle, draft):
+        if _lock(handle, draft):
             break
-        os.close(handle)  # another writer took it for a dead one's in between
+        os.close(handle)  # another writer removed it as the draft of a killed one
     try:
         yield draft
         _remove_dead(target)
@@ -47,14 +47,14 @@ def folder_beside(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def file_beside(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
-    """Give a new file beside `target`, open for writing; it is removed unless it was moved.
+    """Yield a new file beside `target`, open for writing; it is removed unless it was moved.
 
     Raises:
-        OSError: it can't be made.
+        OSError: the file can't be made.
     """
     while True:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target))
-        if _held(handle, Path(name)):
+        if _lock(handle, Path(name)):
             break
         os.close(handle)
     try:
@@ -66,16 +66,16 @@ def file_beside(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
 
 
 def exchange(draft: Path, target: Path) -> None:
-    """Let two folders change places, in one call where the operating system has one.
+    """Exchange two folders, by one call of the operating system if possible.
 
-    Linux has it since 3.15 and macOS since 10.12, on their usual file systems. Elsewhere the
-    target is moved away first, and a kill in between leaves the target absent, with the old
-    folder beside it as a draft.
+    Linux has such a call since 3.15 and macOS since 10.12, on their usual file systems. Elsewhere
+    the target is moved away first. A kill in between leaves no target, and the old folder beside it
+    as a draft.
 
     Raises:
-        OSError: it can't be done; the target is as it was.
+        OSError: they can't be exchanged; the target stays unchanged.
     """
-    if _exchanged(os.fsencode(draft), os.fsencode(target)):
+    if _exchange_paths(os.fsencode(draft), os.fsencode(target)):
         return
     retired = Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target)))
     os.replace(target, retired)
@@ -92,8 +92,8 @@ _HERE, _EXCHANGE, _SWAP = -100, 2, 2
 _LACKING = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
-def _exchanged(one: bytes, other: bytes) -> bool:
-    """Exchange two paths; False where the system or the file system has no call for it."""
+def _exchange_paths(one: bytes, other: bytes) -> bool:
+    """Exchange two paths; False if the system or the file system has no call for it."""
     system: Any = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "linux" and hasattr(system, "renameat2"):
         failed = system.renameat2(_HERE, one, _HERE, other, _EXCHANGE)
@@ -111,8 +111,8 @@ def _prefix(target: Path) -> str:
     return f".{target.name}.{_MARK}"
 
 
-def _held(handle: int, path: Path) -> bool:
-    """Lock a draft for its writer; False where it is gone or another one's by now."""
+def _lock(handle: int, path: Path) -> bool:
+    """Lock a draft for its writer; False if it is gone or belongs to another writer."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.stat(path).st_ino == os.fstat(handle).st_ino
@@ -121,19 +121,19 @@ def _held(handle: int, path: Path) -> bool:
 
 
 def _remove_dead(target: Path) -> None:
-    """Remove the drafts of writers of this target that were killed."""
+    """Remove the drafts of killed writers of this target."""
     prefix = _prefix(target)
     for name in os.listdir(target.parent):
         path = target.parent / name
         if name.startswith(prefix) and len(name) == len(prefix) + 8:
             with suppress(OSError):
-                _remove_unheld(path)
+                _remove_unlocked(path)
         elif name.startswith(f".{_MARK}") and len(name) == len(_MARK) + 9:
-            with suppress(OSError):  # the probe of a killed `check_writable`, always empty
+            with suppress(OSError):  # left by a killed `check_writable`, always empty
                 path.rmdir()
 
 
-def _remove_unheld(path: Path) -> None:
+def _remove_unlocked(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""What saved folders are made of: a JSON document that states its format, and arrays without code.
+"""The parts of saved folders: a JSON document with its format, and arrays without code.
 
-A monitor and an evaluation are both kept so. What can't be read is refused in the words of the
-folder's own room, so readers hand in their error.
+Monitors and evaluations are saved like this. Readers pass their own error type for what can't be
+read.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ DAMAGES: Final = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What numpy, zip and the readers of parts raise at content that isn't what was saved."""
+"""Errors of numpy, zip and the readers of parts for content that isn't what was saved."""
 
 
 def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return arrays of any shape as a compressed npz archive; never pickled."""
+    """Return arrays of any shape as a compressed npz archive, without pickle."""
     sink = io.BytesIO()
     np.savez_compressed(sink, allow_pickle=False, **arrays)
     return sink.getvalue()
@@ -44,14 +44,14 @@ def unpacked(data: bytes) -> dict[str, NDArray[Any]]:
     """Return the arrays of an archive that `packed` made.
 
     Raises:
-        DAMAGES: one of these, if it isn't one.
+        DAMAGES: one of these, if the data are no such archive.
     """
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 
 def under(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays whose names begin with `start`, without that beginning."""
+    """Return the arrays whose names begin with `start`, without this prefix."""
     return {name[len(start) :]: it for name, it in arrays.items() if name.startswith(start)}
 
 
@@ -61,15 +61,15 @@ def read_document(
     """Read the document of a folder.
 
     Args:
-        path: of the document.
-        kind: what the folder holds, for people.
-        stated: the one format that this version reads.
-        again: what to do about a document that can't be used.
+        path: path of the document.
+        kind: what the folder holds, for messages.
+        stated: the format that this version reads.
+        again: what to do if the document can't be used.
         refusal: the error to raise.
 
     Raises:
-        SentinelError: `refusal`, if there is none, or it isn't JSON, of another format, or its
-            hash doesn't fit its content.
+        SentinelError: `refusal`, if the document is missing, isn't JSON, has another format, or
+            its hash doesn't fit.
     """
     try:
         document = json.loads(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Who an agent is: reads the line that files keep of it, and says how two agents differ."""
+"""Reads the fingerprint of an agent, and says how two agents differ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sentinel_sql.trajectory.record import AgentInfo
 
 _COMMITS = " | commit-on-error"
 _SHOWN = 12
-"""Characters of a prompt's hash that are shown: enough to tell prompts apart, ours."""
+"""Characters of a prompt's hash that are shown (our choice)."""
 
 _NOTES = {
     "prompt": "notes and examples are part of the prompt (--notes, --examples), as are the schema "
@@ -19,8 +19,8 @@ _NOTES = {
 
 
 def agent_of(fingerprint: str) -> AgentInfo | None:
-    """Return the agent of a fingerprint (`AgentInfo.fingerprint`), or None where it is none."""
-    # A name or model may hold the separator, so the three behind them are taken from the end.
+    """Return the agent of a fingerprint (`AgentInfo.fingerprint`), or None if it is none."""
+    # A name or model may hold the separator, so the last three parts are split off from the end.
     parts = fingerprint.removesuffix(_COMMITS).rsplit(" | ", 3)
     name, between, model = parts[0].partition(" | ")
     if len(parts) != 4 or not between:
@@ -41,15 +41,15 @@ def agent_of(fingerprint: str) -> AgentInfo | None:
 
 
 def difference(expected: str, found: str) -> str:
-    """Say how the agent that is here differs from the one that was expected.
+    """Return how an agent differs from the expected one, as text.
 
     Args:
-        expected: fingerprint of the agent that a monitor or a store is of.
-        found: fingerprint of the other one.
+        expected: fingerprint of the agent of a monitor or a store.
+        found: fingerprint of the other agent.
 
     Returns:
-        Such as "they differ in model (qwen there, llama here)"; where one of them isn't a
-        fingerprint, what one looks like.
+        A text such as "they differ in model (qwen there, llama here)". If one of them is no
+        fingerprint, the text says what a fingerprint looks like.
     """
     theirs, ours = agent_of(expected), agent_of(found)
     if theirs is None or ours is None:

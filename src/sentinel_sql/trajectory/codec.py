@@ -1,4 +1,4 @@
-"""One trajectory to one line of JSON and back, with errors that never quote what is in it."""
+"""Writes a trajectory as one line of JSON, and reads it; errors never quote the content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FAMILY = FORMAT.partition("/")[0]
 def encode(trajectory: Trajectory) -> bytes:
     """Return the trajectory as one line of UTF-8 JSON with its newline.
 
-    Half a surrogate pair, which models do write, has no UTF-8 form and becomes `?`.
+    Half a surrogate pair, which models may write, has no UTF-8 form and becomes `?`.
     """
     try:
         return trajectory.model_dump_json().encode() + b"\n"
@@ -27,15 +27,15 @@ def encode(trajectory: Trajectory) -> bytes:
 
 
 def decode(line: bytes, *, where: str) -> Trajectory:
-    """Read one line.
+    """Read one line of a store.
 
     Args:
         line: one JSON object, with or without its newline.
         where: file and line number, for the error.
 
     Raises:
-        StoreError: the line isn't a trajectory of a version that this reader knows. The message
-            names the place and the field, never the content.
+        StoreError: the line is no trajectory of a known version. The message names the place and
+            the field, never the content.
     """
     try:
         return Trajectory.model_validate_json(line)
@@ -47,7 +47,7 @@ def _fault(line: bytes, error: ValidationError) -> str:
     try:
         data: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return "not JSON; take the line out, or restore the file from a copy"
+        return "not JSON; remove the line, or restore the file from a copy"
     stated = data.get("format") if isinstance(data, dict) else None
     if isinstance(stated, str) and stated != FORMAT and stated.startswith(f"{_FAMILY}/"):
         version = stated.removeprefix(f"{_FAMILY}/")[:20]

@@ -1,7 +1,7 @@
 """The records of one run: `Trajectory`, its `Step`s, and the `Prefix` that a monitor may see.
 
 The stored form is `sentinel-trajectory/1`, one JSON object a line (docs/reference/formats.md).
-Records never change; keys that this version doesn't know are kept and written back.
+Records are immutable. Keys that this version doesn't know are kept and written again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FORMAT: Final = "sentinel-trajectory/1"
 Action = Literal["sql", "final_sql", "final_null", "invalid"]
 ObservationKind = Literal["rows", "empty", "error", "refused", "reminder", "none"]
 StepNote = Literal["cut-by-length", "cut-by-filter", "cut-by-fault", "telemetry-unread"]
-"""What was wrong with a model's reply: it was cut, or its log-probabilities can't be."""
+"""Fault of a model's reply: it was cut, or its log-probabilities are impossible."""
 
 OutcomeKind = Literal["answered", "abstained", "cap"]
 
@@ -35,7 +35,7 @@ class Record(BaseModel):
 
 
 class AskedQuestion(Record):
-    """The question as it was put to the agent. Gold and labels live elsewhere, keyed by `id`."""
+    """The question that the agent got. Gold and labels are stored elsewhere, by `id`."""
 
     id: str
     text: str
@@ -44,7 +44,7 @@ class AskedQuestion(Record):
 
 
 class AgentInfo(Record):
-    """Who ran: enough to tell one agent from another. Its fingerprint is in `fingerprint`."""
+    """The identity of an agent."""
 
     name: str
     model: str | None = None
@@ -55,7 +55,7 @@ class AgentInfo(Record):
 
     @property
     def fingerprint(self) -> str:
-        """One line that is equal for equal agents and differs for different ones."""
+        """One line that is equal only for equal agents."""
         parts = (self.name, self.model, self.prompt_sha256, self.max_steps, self.temperature)
         return " | ".join("-" if part is None else str(part) for part in parts) + (
             " | commit-on-error" if self.commit_on_error else ""
@@ -63,16 +63,16 @@ class AgentInfo(Record):
 
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
-"""How many: of what can be counted with floats, too, without an error."""
+"""A count that a float holds exactly."""
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class NearestValue(Record):
-    """A text of a query that no row of its column has, and the stored value most like it.
+    """A text of a query that no row of its column has, and the most similar stored value.
 
-    `column` is `table.column`; `value` and `similarity` are None where they aren't known.
+    `column` is `table.column`; `value` and `similarity` are None if they aren't known.
     """
 
     literal: str
@@ -82,12 +82,12 @@ class NearestValue(Record):
 
 
 class Probes(Record):
-    """What a few small queries tell of an executed one beside its result.
+    """The results of small queries about an executed query, which the agent never sees.
 
-    docs/how-to/add-probes.md explains each. The agent never sees them. `chain`: rows of the
-    first table, then after each join; `nulls`: share of NULLs in each result column; None in
-    either: not known. `lookups`: texts looked up in their columns, None where the query
-    couldn't be read; `nearest`: those that no row has.
+    docs/how-to/add-probes.md explains them. `chain`: number of rows of the first table, then after
+    each join. `nulls`: share of NULLs in each result column. None in either means "not known".
+    `lookups`: number of texts looked up in their columns, or None if the query can't be read.
+    `nearest`: the texts that no row has.
     """
 
     chain: tuple[Count | None, ...] = ()
@@ -97,16 +97,16 @@ class Probes(Record):
 
     @property
     def fan_out(self) -> float | None:
-        """Largest factor by which a join multiplied the rows; None where there is none to tell."""
+        """Largest factor by which a join multiplied the rows, or None if unknown."""
         steps = zip(self.chain, self.chain[1:], strict=False)
         factors = [after / before for before, after in steps if before and after is not None]
         return max(factors, default=None)
 
 
 class Observation(Record):
-    """What the agent was shown after its action. `rows` and `columns` are counts.
+    """What the agent saw after its action. `rows` and `columns` are counts.
 
-    `probes` is what it was not shown: None where nothing was probed.
+    The agent doesn't see `probes`, which are None without probing.
     """
 
     kind: ObservationKind
@@ -129,18 +129,18 @@ _LARGEST_ENTROPY = 20.0
 """Nats; ours: an even choice among half a billion tokens, more than any vocabulary holds."""
 
 _ROUNDING = 1e-3
-"""How far above 0 a log-probability may stand, ours: half-precision arithmetic is that inexact."""
+"""Largest log-probability above 0 that counts as rounding of half floats (our choice)."""
 
 
 class Telemetry(Record):
-    """Per generated token: chosen-token log-probability, and entropy (nats) over the top 5."""
+    """For each generated token: its log-probability, and the entropy (nats) over the top 5."""
 
     logprobs: tuple[float, ...] = ()
     entropies: tuple[float, ...] = ()
 
     @property
     def possible(self) -> bool:
-        """False for what no model can give; nothing is learned from such telemetry or judged by it.
+        """False for impossible telemetry, which is never used.
 
         That is a log-probability above 0, an entropy below 0 or above that of any vocabulary, or
         another number of entropies than of log-probabilities where both are there. What floating
@@ -165,7 +165,7 @@ class Seconds(Record):
 class Step(Record):
     """One turn of the agent. `index` counts from 1; `best_so_far` is an optional extra query.
 
-    A reply that was cut is no action: its step is `invalid`, and `notes` says by what it was cut.
+    A reply that was cut is no action: its step is `invalid`, and `notes` says what cut it.
     """
 
     index: Annotated[int, Field(ge=1)]
@@ -178,17 +178,17 @@ class Step(Record):
     telemetry: Telemetry | None = None
     seconds: Seconds | None = None
     reply: str | None = None
-    # Written only where there are any, so that other steps keep their bytes.
+    # Written only if there are any, so that other steps keep their bytes.
     notes: Annotated[tuple[StepNote, ...], Field(exclude_if=lambda notes: not notes)] = ()
 
     @property
     def executed(self) -> bool:
-        """True if the database ran this step's SQL, also where it ended in an error."""
+        """True if the database ran this step's SQL, even with an error."""
         return self.observation.kind in ("rows", "empty", "error")
 
 
 class Outcome(Record):
-    """How the run ended on its own. Who stopped a guarded run is the guard's record."""
+    """How the run ended on its own. A stop by a guard is recorded by the guard."""
 
     kind: OutcomeKind
     final_sql: str | None = None
@@ -198,8 +198,7 @@ class Outcome(Record):
 class Prefix:
     """The question and the first t steps: all that a monitor may see.
 
-    Outcome, gold and later steps are not reachable from here, so that a leak is impossible by
-    construction.
+    Outcome, gold and later steps can't be reached from here, so that a leak is impossible.
     """
 
     question: AskedQuestion
@@ -208,7 +207,7 @@ class Prefix:
 
     @property
     def t(self) -> int:
-        """How many steps were taken."""
+        """Number of steps."""
         return len(self.steps)
 
     @property
@@ -220,11 +219,11 @@ class Prefix:
 
 
 def commitment(step: Step, *, commit_on_error: bool) -> Literal["answer", "abstention"] | None:
-    """Tell what a step commits to.
+    """Return what a step commits to.
 
-    A final SQL that the database can't execute is no commitment unless the agent's setting
-    `commit_on_error` says so (ours: erring finals otherwise drown the quiet failures). One that
-    states no query is none in any case: whatever result stands beside it, it can't be its own.
+    A final SQL that fails is no commitment, unless the agent has `commit_on_error` (our rule:
+    failed finals would outnumber the quiet failures). A final SQL without a query is never a
+    commitment, because its result can't be its own.
     """
     if step.action == "final_null":
         return "abstention"
@@ -239,12 +238,12 @@ _NO_QUERY = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
 
 
 def states_query(sql: str | None) -> bool:
-    """Tell whether a text holds more than blanks, comments and semicolons."""
+    """Return whether a text holds more than blanks, comments and semicolons."""
     return sql is not None and _NO_QUERY.fullmatch(sql) is None
 
 
 def outcome_of(steps: Sequence[Step], *, commit_on_error: bool) -> Outcome:
-    """Tell how a run of these steps ended on its own: by its last step, or at the cap."""
+    """Return how a run of these steps ended on its own: by its last step, or at the cap."""
     committed = commitment(steps[-1], commit_on_error=commit_on_error) if steps else None
     if committed == "answer":
         return Outcome(kind="answered", final_sql=steps[-1].sql)
@@ -252,7 +251,7 @@ def outcome_of(steps: Sequence[Step], *, commit_on_error: bool) -> Outcome:
 
 
 class Trajectory(Record):
-    """One whole run over one question."""
+    """One whole run on one question."""
 
     format: Literal["sentinel-trajectory/1"] = FORMAT
     question: AskedQuestion
@@ -291,6 +290,6 @@ class Trajectory(Record):
         )
 
     def prefixes(self) -> Iterator[Prefix]:
-        """Yield the prefixes t = 0 … T in order; T is the terminal one."""
+        """Yield the prefixes t = 0 … T in order."""
         for t in range(len(self.steps) + 1):
             yield self.prefix(t)

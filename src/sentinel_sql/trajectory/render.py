@@ -1,8 +1,8 @@
-"""Plain-text rendering of a `Prefix`: the text that every head reads.
+"""Renders a `Prefix` as the plain text that every head reads.
 
-One segment for the question and one for each step, so that a new step costs its own rendering
-only. A run that is still open and a run that hit the step cap look alike: only a step that
-commits is rendered with a closing line, so nothing tells the outcome early.
+There is one segment for the question and one for each step, so that a new step only needs its own
+rendering. Only a step that commits has a closing line. An open run and a run at the step cap
+therefore look the same, and the outcome can't be read early.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from typing import Literal
 from sentinel_sql.trajectory.record import AskedQuestion, Prefix, Step, commitment
 
 TRAINING_TOKENS = 2048
-"""Newest tokens that a head reads when it is fitted (paper section 3.3)."""
+"""Number of newest tokens that a head reads in fitting (paper section 3.3)."""
 
 SCORING_TOKENS = 4096
-"""Newest tokens that a head reads when it scores (paper section 3.3)."""
+"""Number of newest tokens that a head reads in scoring (paper section 3.3)."""
 
 TOKEN = re.compile(r"\w{1,32}|[^\w\s]")
-"""A token: a word or a mark. Ours: a longer run of letters counts one token every 32 characters,
-so that a cap on tokens is a cap on text."""
+"""A token: a word or a mark. A longer word counts as one token for every 32 characters (our rule),
+so that a limit on tokens is a limit on text."""
 
 Commitment = Literal["answer", "abstention"]
 
 
 def render_question(question: AskedQuestion) -> str:
     """Return the question line."""
-    return f"QUESTION: {_folded(question.text)}"
+    return f"QUESTION: {_fold(question.text)}"
 
 
 def render_step(step: Step, committed: Commitment | None) -> str:
-    """Return the lines of one step; `committed` is what `record.commitment` says of it."""
+    """Return the lines of one step; `committed` is the result of `record.commitment`."""
     lines = []
     if step.thought:
-        lines.append(f"STEP {step.index} THOUGHT: {_folded(step.thought)}")
+        lines.append(f"STEP {step.index} THOUGHT: {_fold(step.thought)}")
     if committed == "abstention":
         lines.append("FINAL: null (abstained)")
         return "\n".join(lines)
     marker = "FINAL" if committed == "answer" else f"STEP {step.index}"
     if step.sql:
-        lines.append(f"{marker} SQL: {_folded(step.sql)}")
-    result = _folded(step.observation.text or step.observation.error or "")
+        lines.append(f"{marker} SQL: {_fold(step.sql)}")
+    result = _fold(step.observation.text or step.observation.error or "")
     lines.append(f"{marker} RESULT: {result}")
     return "\n".join(lines)
 
@@ -50,8 +50,8 @@ def render_step(step: Step, committed: Commitment | None) -> str:
 def render(prefix: Prefix, *, limit: int = SCORING_TOKENS) -> str:
     """Return the rendered prefix, at most `limit` tokens long.
 
-    The question line is always kept and the newest tokens of the steps with it. Ours: of a
-    question line longer than half the limit, its first half is kept.
+    The question line and the newest tokens of the steps are kept. A question line longer than half
+    the limit is cut at half the limit (our rule).
     """
     question = keep_oldest(render_question(prefix.question), limit // 2)
     segments = [
@@ -68,7 +68,7 @@ def count_tokens(text: str) -> int:
 
 
 def keep_oldest(text: str, limit: int) -> str:
-    """Cut a text after its first `limit` tokens."""
+    """Return the first `limit` tokens of a text."""
     for count, token in enumerate(TOKEN.finditer(text)):
         if count == limit:
             return text[: token.start()].rstrip()
@@ -76,7 +76,7 @@ def keep_oldest(text: str, limit: int) -> str:
 
 
 def keep_newest(segments: Sequence[str], limit: int) -> list[str]:
-    """Keep the newest `limit` tokens of consecutive segments; the oldest kept loses its start."""
+    """Return the newest `limit` tokens of consecutive segments; the oldest is cut at its start."""
     kept: list[str] = []
     for segment in reversed(segments):
         starts = [token.start() for token in TOKEN.finditer(segment)]
@@ -89,5 +89,5 @@ def keep_newest(segments: Sequence[str], limit: int) -> list[str]:
     return kept[::-1]
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.split())

@@ -1,8 +1,8 @@
-"""Where recorded runs live: an append-only folder of trajectories, and reading any recordings.
+"""The store of recorded runs, an append-only folder; also reads recordings files.
 
-A store is a folder with `store.json` (whose runs these are) and `trajectories.jsonl` (one
-trajectory a line). A run is acknowledged once its line is on the disk; nothing acknowledged is
-lost, whenever the process dies.
+A store is a folder with `store.json` (agent and database) and `trajectories.jsonl` (one trajectory
+a line). A run is acknowledged when its line is on the disk, and is never lost afterwards, even if
+the process is killed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Manifest = TypeVar("_Manifest", bound=BaseModel)
 
 
 class StoreManifest(Record):
-    """Whose runs a store holds, and over which database."""
+    """The agent of a store's runs, and their database."""
 
     format: Literal["sentinel-store/1"] = "sentinel-store/1"
     agent: AgentInfo
@@ -51,18 +51,18 @@ class StoreManifest(Record):
 
 
 def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
-    """Yield the trajectories of a store's folder or of one recordings file, in their order.
+    """Yield the trajectories of a store's folder or of one recordings file, in order.
 
-    Reading never writes, locks or repairs, so it works on a read-only disk and beside a running
-    collector. A last line that was cut off is skipped in a store, where it was never
-    acknowledged, and is an error in a file, where a cut means that something was lost.
+    Reading never writes, locks or repairs, so it works on a read-only disk and during a collection.
+    An incomplete last line is skipped in a store, where it was never acknowledged. In a file it is
+    an error, because something was lost.
 
     Args:
-        path: a store's folder, or a `.jsonl` file, plain or gzip (told by its first bytes).
+        path: a store's folder, or a `.jsonl` file, plain or gzip (by its first bytes).
 
     Raises:
-        StoreError: nothing there, a damaged line, another format version, or an id twice. The
-            message names file, line and id, never the content.
+        StoreError: the path is missing, a line is damaged, the format has another version, or two
+            runs have the same id. The message names file, line and id, never the content.
     """
     path = path_of(path)
     if os.path.isdir(path):
@@ -77,24 +77,24 @@ def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
 
 
 def read_manifest(folder: str | PathLike[str]) -> StoreManifest | None:
-    """Return whose runs a store holds, or None where `folder` is a recordings file or no store.
+    """Return the manifest of a store, or None if `folder` is a recordings file or no store.
 
     Raises:
-        StoreError: `store.json` is there but damaged.
+        StoreError: `store.json` is damaged.
     """
     return manifest_in(path_of(folder) / MANIFEST, StoreManifest, stated="sentinel-store/1")
 
 
 def manifest_in(file: Path, kind: type[_Manifest], *, stated: str) -> _Manifest | None:
-    """Return the manifest of a folder that is collected into, or None where there is none.
+    """Return the manifest of a folder of collected records, or None if there is none.
 
     Args:
-        file: the manifest.
-        kind: what it is read as.
-        stated: its format, for people.
+        file: path of the manifest.
+        kind: its record type.
+        stated: its format, for messages.
 
     Raises:
-        StoreError: it is there but damaged.
+        StoreError: the manifest is damaged.
     """
     try:
         return kind.model_validate(unsealed(json.loads(file.read_bytes())))
@@ -110,10 +110,10 @@ def manifest_in(file: Path, kind: type[_Manifest], *, stated: str) -> _Manifest 
 
 
 def write_manifest(file: Path, manifest: BaseModel) -> None:
-    """Write the manifest of a folder that is collected into, with the hash of its content.
+    """Write the manifest of a folder of collected records, with the hash of its content.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the manifest can't be written.
     """
     write_whole(file, json.dumps(sealed(manifest.model_dump()), indent=2) + "\n")
 
@@ -123,7 +123,7 @@ def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
     number = 0
     try:
         expected = read_count(file)
-        with _opened(file) as lines:
+        with _open_lines(file) as lines:
             for number, content, ended in read_lines(lines, file=file, expected=expected):
                 try:
                     trajectory = decode(content, where=f"{file}, line {number}")
@@ -133,13 +133,13 @@ def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
                     if torn_tail_is_fault:
                         raise StoreError(
                             f"{file}, line {number}: the last line is cut off; restore the file "
-                            "from a copy, or take that line out"
+                            "from a copy, or remove that line"
                         ) from None
                     continue
                 if trajectory.question.id in seen:
                     raise StoreError(
                         f"{file}, line {number}: question {trajectory.question.id} is in it "
-                        "twice; take one of the two lines out"
+                        "twice; remove one of the two lines"
                     )
                 seen.add(trajectory.question.id)
                 yield trajectory
@@ -154,8 +154,8 @@ def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
-    """Open once and only read on, as a pipe allows no more."""
+def _open_lines(file: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
+    """Open a file once and only read forward, so that it may be a pipe."""
     with file.open("rb") as lines:
         if _starts_as_gzip(lines):
             with gzip.open(lines) as unpacked:
@@ -176,8 +176,8 @@ def _starts_as_gzip(lines: BufferedReader) -> bool:
 class TrajectoryStore:
     """A store opened for appending, by one process at a time and any number of its threads.
 
-    Use as a context manager. `ids` are the questions that the store holds already; `set_aside`
-    is how many bytes of a torn last line were moved to `trajectories.torn` on opening.
+    Use as a context manager. `ids` are the questions with a run in the store. `set_aside` is the
+    number of bytes of an incomplete last line that were moved to `trajectories.torn` at opening.
     """
 
     def __init__(
@@ -192,18 +192,18 @@ class TrajectoryStore:
 
     @classmethod
     def open(cls, folder: str | PathLike[str], *, manifest: StoreManifest | None = None) -> Self:
-        """Open a store, or make one where `manifest` says whose.
+        """Open a store, or make one if `manifest` is given.
 
-        A last line that a dying process left behind is set aside in `trajectories.torn`; its
-        question counts as not yet run. Folder 0700, files 0600.
+        An incomplete last line of a killed process is moved to `trajectories.torn`, and its
+        question counts as not yet run. The folder is 0700, files are 0600.
 
         Args:
             folder: the store's folder.
-            manifest: agent, database and schema of the runs to come; None opens what exists.
+            manifest: agent, database and schema of new runs; None opens an existing store.
 
         Raises:
-            StoreError: another process writes to it, it holds another agent's runs or another
-                database's, it is damaged, or the folder can't be written.
+            StoreError: another process writes to the store, it holds runs of another agent or
+                database, it is damaged, or the folder can't be written.
         """
         folder = path_of(folder)
         try:
@@ -219,10 +219,10 @@ class TrajectoryStore:
                 lock=folder / LOCK,
                 torn=folder / TORN,
                 is_whole=_is_trajectory,
-                check=partial(_settled_manifest, folder, manifest),
+                check=partial(_check_manifest, folder, manifest),
             )
             try:
-                kept = _settled_manifest(folder, None)
+                stored = _check_manifest(folder, None)
                 ids = {run.question.id for run in read_trajectories(folder)}
             except BaseException:
                 log.close()
@@ -232,20 +232,20 @@ class TrajectoryStore:
                 f"{folder}: can't be written ({error.strerror}); choose another folder, or mend "
                 "its rights or space"
             ) from error
-        return cls(folder=folder, manifest=kept, log=log, ids=ids)
+        return cls(folder=folder, manifest=stored, log=log, ids=ids)
 
     @property
     def ids(self) -> frozenset[str]:
-        """Ids of the questions whose runs are in the store or on their way into it."""
+        """Ids of the questions whose runs are in the store or are being written."""
         with self._guard:
             return frozenset(self._ids)
 
     def append(self, trajectory: Trajectory) -> None:
-        """Add one run; returns once it is on the disk. Safe from any thread.
+        """Add one run; return when it is on the disk. Any thread may call it.
 
         Raises:
-            StoreError: its question is in the store already, another agent ran it, or the disk
-                is full or broken (then nothing of it stays behind).
+            StoreError: its question has a run already, the run is of another agent, or the disk is
+                full or broken (no part of the run is kept then).
         """
         stored = self.submit(trajectory)
         try:
@@ -254,10 +254,10 @@ class TrajectoryStore:
             self._forget_if_lost(trajectory.question.id, stored)
 
     def submit(self, trajectory: Trajectory) -> Future[None]:
-        """Add one run without waiting; the future is done once it is on the disk.
+        """Add one run without waiting; the future is done when the run is on the disk.
 
         Raises:
-            StoreError: its question is in the store already, or another agent ran it. A full or
+            StoreError: its question has a run already, or the run is of another agent. A full or
                 broken disk is the future's exception.
         """
         theirs, ours = trajectory.agent.fingerprint, self.manifest.agent.fingerprint
@@ -288,7 +288,7 @@ class TrajectoryStore:
         return self._log.add_checksums()
 
     def close(self) -> None:
-        """Write what is queued, and let other processes have the store."""
+        """Write all queued runs, and close the store for this process."""
         self._log.close()
 
     def __enter__(self) -> Self:
@@ -303,38 +303,40 @@ class TrajectoryStore:
                 self._ids.discard(question_id)
 
 
-def _settled_manifest(folder: Path, asked: StoreManifest | None) -> StoreManifest:
-    """Return the manifest of a store that can be added to, written now if the store is new."""
+def _check_manifest(folder: Path, wanted: StoreManifest | None) -> StoreManifest:
+    """Check a store before adding runs, and return its manifest, written if the store is new."""
     file = folder / RECORDS
     if file.exists() and _is_gzip(file):
         raise StoreError(f"{file}: is gzip, so nothing can be added; unpack it first")
-    there = read_manifest(folder)
-    if there is None:
-        if asked is None or (folder / RECORDS).exists():
+    existing = read_manifest(folder)
+    if existing is None:
+        if wanted is None or (folder / RECORDS).exists():
             raise StoreError(
-                f"{folder}: {RECORDS} without {MANIFEST}, so nobody can tell whose runs these "
-                "are; restore the manifest, or use another folder"
+                f"{folder}: {RECORDS} without {MANIFEST}, so the agent of these runs is unknown; "
+                "restore the manifest, or use another folder"
             )
-        write_manifest(folder / MANIFEST, asked)
-        return asked
-    if asked is None:
-        return there
-    if asked.agent.fingerprint != there.agent.fingerprint:
-        raise StoreError(_another_agent(folder, there.agent.fingerprint, asked.agent.fingerprint))
+        write_manifest(folder / MANIFEST, wanted)
+        return wanted
+    if wanted is None:
+        return existing
+    if wanted.agent.fingerprint != existing.agent.fingerprint:
+        raise StoreError(
+            _another_agent(folder, existing.agent.fingerprint, wanted.agent.fingerprint)
+        )
     for name in ("database", "clock", "schema_sha256"):
-        theirs, ours = getattr(asked, name), getattr(there, name)
+        theirs, ours = getattr(wanted, name), getattr(existing, name)
         if None not in (theirs, ours) and theirs != ours:
             raise StoreError(
-                f"{folder}: holds runs whose {name} is {ours}, and these have {theirs}; "
+                f"{folder}: holds runs whose {name} is {ours}, but these have {theirs}; "
                 "use another store"
             )
-    return there
+    return existing
 
 
 def _another_agent(folder: Path, ours: str, theirs: str) -> str:
     return (
-        f"{folder}: holds runs of the agent [{ours}], and these are of [{theirs}]; "
-        f"{difference(ours, theirs)}; use another store, one an agent"
+        f"{folder}: holds runs of the agent [{ours}], but these are of [{theirs}]; "
+        f"{difference(ours, theirs)}; use another store for each agent"
     )
 
 

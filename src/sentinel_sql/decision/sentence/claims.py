@@ -1,10 +1,10 @@
-"""What the agent's sentence states, and what of it the query's result doesn't hold.
+"""Finds statements of the agent's sentence that the query's result doesn't hold.
 
-The check needs no model. It reads numbers, dates, times and names; a number agrees with a result
-that holds it as it is, rounded as far as it is stated, as a percentage, in another unit, or as a
-count, total, share or difference of its rows where the words say so. What only repeats the
-question or the query's conditions states nothing. Names are told from other words in English
-alone; elsewhere only numbers, dates and quoted names are compared.
+The check needs no model. It reads numbers, dates, times and names. A number agrees with a result
+that holds the same number, also rounded, as a percentage or in another unit. If the words say so,
+it may also be a count, total, share or difference of the rows. A number that only repeats the
+question or a condition of the query is no statement. Names are recognised in English sentences
+only; in other languages only numbers, dates and quoted names are compared.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from itertools import pairwise
 
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.sentence.contents import Contents, as_number, folded, units_in
-from sentinel_sql.decision.sentence.dates import Moment, moments_in, states
-from sentinel_sql.decision.sentence.names import MOST_ROWS, Named
+from sentinel_sql.decision.sentence.dates import Moment, agrees, moments_in
+from sentinel_sql.decision.sentence.names import MOST_ROWS, SentenceNames
 from sentinel_sql.decision.sentence.numbers import Number, blanked, numbers_in
 from sentinel_sql.decision.sentence.numbers_held import (
-    accounted,
     combined_units_held,
     holds_number,
+    repeats_question,
 )
 from sentinel_sql.decision.sentence.units import UNITS
 from sentinel_sql.errors import InputError
@@ -48,7 +48,7 @@ _NONE = re.compile(
 )
 _RATIO = re.compile(r"\s*(?:in(?:\s+every)?|out\s+of(?:\s+every)?|/|:|to)\s*", re.IGNORECASE)
 _SHARE = Decimal("0.01")
-"""How exact "1 in 4" is, ours."""
+"""Tolerance of a ratio such as "1 in 4" (our choice)."""
 _SEVERAL = re.compile(
     r"\b(?:some|several|many|numerous|multiple|various|plenty\s+of|lots\s+of|a\s+(?:few|number|handful)"
     r"(?:\s+of)?)\s+(?:\w+\s+)?\w+s\b",
@@ -60,31 +60,31 @@ _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True)
 class Claims:
-    """A sentence under test. `text` is as the agent gave it."""
+    """The agent's sentence, as the agent wrote it."""
 
     text: str
 
     @classmethod
     def read(cls, text: str) -> Claims:
-        """Take the sentence of an agent.
+        """Check that the sentence is text.
 
         Raises:
-            InputError: it is no text.
+            InputError: the argument is no text.
         """
         if not isinstance(text, str):
             raise InputError(
-                f"text= can't be of type {type(text).__name__}: give the sentence that the user "
-                "would be told"
+                f"text= can't be of type {type(text).__name__}: give the agent's "
+                "sentence for the user"
             )
         return cls(text=text)
 
     def missing_in(self, seen: LiveResult, *, question: str, sql: str | None) -> tuple[str, ...]:
-        """Return what the sentence states and the result doesn't hold, as the sentence writes it.
+        """Return the parts of the sentence that the result doesn't hold, as they are written.
 
         Args:
             seen: the result.
-            question: that was asked, in words.
-            sql: the query of the result.
+            question: the text of the question.
+            sql: the query that gave the result.
         """
         text = _plain(self.text)
         contents = Contents.of(seen)
@@ -95,13 +95,15 @@ class Claims:
         missing = [
             its.shown
             for its in moments
-            if not (_holds_moment(its, contents, asked) or _holds_pair(its, contents))
+            if not (_agrees_with_moment(its, contents, asked) or _holds_pair(its, contents))
         ]
         rest = blanked(text, ((its.start, its.end) for its in moments))
         numbers = numbers_in(_without_names(rest, contents))
         spans = [(its.start, its.end) for its in moments]
         spans += [(its.start, its.end) for its in numbers]
-        named = Named.of(text, contents, question=question, spans=spans, sources=(sql, *columns))
+        named = SentenceNames.of(
+            text, contents, question=question, spans=spans, sources=(sql, *columns)
+        )
         held: list[Number] = []
         check = _Check(contents=contents, text=rest, question=question, sql=sql, asked=asked)
         for number in numbers:
@@ -109,18 +111,18 @@ class Claims:
                 held.append(number)
             elif not check.repeats(number):
                 missing.append(number.shown)
-        missing = _without_composed(missing, numbers, check)
+        missing = _without_agreeing_pairs(missing, numbers, check)
         missing += named.in_another_row(_names_beside(held, contents))
         missing += named.in_another_column(held, columns)
         missing += named.missing()
-        missing += _denied(text, contents, says_more=bool(held or named.mentioned))
+        missing += _contradictions(text, contents, says_more=bool(held or named.mentioned))
         if len(self.text) > _LONGEST:
             missing.append(f"what stands behind its first {_LONGEST:,} characters")
         return tuple(dict.fromkeys(missing))
 
 
 class _Check:
-    """What a stated number is held to."""
+    """Compares stated numbers with the result, the question and the query."""
 
     def __init__(
         self,
@@ -150,9 +152,9 @@ class _Check:
         )
 
     def repeats(self, number: Number) -> bool:
-        return accounted(number, text=self._text, question=self._question, asked=self._asked)
+        return repeats_question(number, text=self._text, question=self._question, asked=self._asked)
 
-    def composed(self, numbers: Sequence[Number]) -> bool:
+    def combined(self, numbers: Sequence[Number]) -> bool:
         return combined_units_held(numbers, self._contents, self.units)
 
     def same(self, one: Number, two: Number) -> bool:
@@ -164,7 +166,7 @@ class _Check:
         return abs(first * size - second * size2) <= max(half * size, other * size2)
 
     def ratio(self, one: Number, two: Number) -> bool:
-        """Tell "1 in 4", "2/3" or "3:2" of a share or a ratio of the result."""
+        """Return whether "1 in 4", "2/3" or "3:2" is a share or a ratio of the result."""
         joined = self._text[one.end : two.start]
         top, bottom = one.readings[0][0], two.readings[0][0]
         if not _RATIO.fullmatch(joined) or bottom == 0:
@@ -176,7 +178,7 @@ class _Check:
         )
 
     def between(self, one: Number, two: Number) -> bool:
-        """Tell "between 500 and 520" of a number in that range."""
+        """Return whether "between 500 and 520" holds for a number of the result."""
         joined = self._text[one.end : two.start].strip().lower()
         before = self._text[max(0, one.start - 10) : one.start].lower()
         if not (joined in ("and", "to", "-", "–") and ("between" in before or joined != "and")):
@@ -189,13 +191,13 @@ def _plain(text: str) -> str:
     text = whole_characters(text[:_LONGEST])
     text = _ENUMERATED.sub("\n", _MARKDOWN.sub("", text))
     inline = list(_INLINE.finditer(text))
-    counted = [int(match[1]) for match in inline]
-    if len(counted) > 1 and counted == list(range(1, len(counted) + 1)):
+    item_numbers = [int(match[1]) for match in inline]
+    if len(item_numbers) > 1 and item_numbers == list(range(1, len(item_numbers) + 1)):
         text = blanked(text, (match.span() for match in inline))
     return text.strip()
 
 
-def _holds_moment(moment: Moment, contents: Contents, asked: Sequence[Moment]) -> bool:
+def _agrees_with_moment(moment: Moment, contents: Contents, asked: Sequence[Moment]) -> bool:
     if moment.clock is not None:
         hour, minute, second = moment.clock
         clocks = contents.clocks | {its.clock for its in asked if its.clock is not None}
@@ -205,8 +207,8 @@ def _holds_moment(moment: Moment, contents: Contents, asked: Sequence[Moment]) -
         )
     days = contents.days | {day for its in asked for day in its.days}
     if not days and all(day[0] is None and day[2] is None for day in moment.days):
-        return True  # a month's name, and nothing to hold it to
-    if any(states(day, theirs) for day in moment.days for theirs in days):
+        return True  # a month's name without any date to compare it with
+    if any(agrees(day, theirs) for day in moment.days for theirs in days):
         return True
     # A year and a month as two numbers of the result, of the question or of the query.
     return any(
@@ -228,7 +230,7 @@ def _holds_pair(moment: Moment, contents: Contents) -> bool:
 
 
 def _without_names(text: str, contents: Contents) -> str:
-    """Blank the texts of the result that hold digits, so that these aren't read as numbers."""
+    """Blank out texts of the result with digits, so that they aren't read as numbers."""
     coded = [cell for cell in contents.texts if any(map(str.isdigit, cell))]
     inside = f" {folded(text)} "
     for cell in coded:
@@ -241,23 +243,23 @@ def _without_names(text: str, contents: Contents) -> str:
 
 
 def _conditions(sql: str) -> Iterator[Decimal]:
-    """Yield the numbers that a query's conditions compare with; 0 and 1 are no such."""
+    """Yield the numbers in a query's conditions, except 0 and 1."""
     for match in _CONDITION.finditer(_FUNCTION.sub(" ", sql)):
         for number in numbers_in(match[1].strip("'%")):
             yield from (value for value, _ in number.readings if value not in (0, 1))
 
 
-def _without_composed(
+def _without_agreeing_pairs(
     missing: Sequence[str], numbers: Sequence[Number], check: _Check
 ) -> list[str]:
-    """Take out what is held together: "2 days and 3 hours", "between 500 and 520"."""
+    """Drop pairs of numbers that agree together: "2 days and 3 hours", "between 500 and 520"."""
     fine: set[str] = set()
     for one, two in pairwise(numbers):
         if one.unit and two.unit and UNITS[one.unit][0] == UNITS[two.unit][0]:
             sizes = UNITS[one.unit][1], UNITS[two.unit][1]
-            composed = sizes[0] > sizes[1] and check.composed([one, two])
+            combined = sizes[0] > sizes[1] and check.combined([one, two])
             stated = not {one.shown, two.shown} <= set(missing)
-            if composed or (stated and check.same(one, two)):
+            if combined or (stated and check.same(one, two)):
                 fine |= {one.shown, two.shown}
         elif check.between(one, two) or check.ratio(one, two):
             fine |= {one.shown, two.shown}
@@ -265,7 +267,7 @@ def _without_composed(
 
 
 def _names_beside(numbers: Sequence[Number], contents: Contents) -> dict[str, set[str]]:
-    """Return for each number of a cell the texts of the rows that hold it."""
+    """Return, for each number in a cell, the texts of the rows with that number."""
     if not 1 < len(contents.rows) <= MOST_ROWS:
         return {}
     beside: dict[str, set[str]] = {}
@@ -285,7 +287,7 @@ def _names_beside(numbers: Sequence[Number], contents: Contents) -> dict[str, se
     return beside
 
 
-def _denied(text: str, contents: Contents, *, says_more: bool) -> Iterator[str]:
+def _contradictions(text: str, contents: Contents, *, says_more: bool) -> Iterator[str]:
     """Yield a "no" or "yes" that the result contradicts."""
     number = contents.single_number
     empty = contents.count == 0 or (contents.has_single and contents.single in (None, ""))

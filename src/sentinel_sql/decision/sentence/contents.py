@@ -1,4 +1,4 @@
-"""What a result holds that a sentence can state: numbers, dates, texts and counts of rows."""
+"""The numbers, dates, texts and row counts of a result, to compare a sentence with."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sentinel_sql.decision.sentence.units import UNITS
 from sentinel_sql.result_line import cell_text
 
 MOST_DERIVED = 200
-"""Numbers of a result from which sums, differences and shares are made, ours: people state these
-of short tables."""
+"""Most numbers of a result from which sums, differences and shares are computed (our choice):
+people state these about short tables only."""
 
 MOST_TEXT = 200_000
 """Characters of a result's texts that are compared, ours: they take some two seconds, and nobody
@@ -29,16 +29,16 @@ _NUMBER = re.compile(r"\s*[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?\s*\Z")
 
 @dataclass(kw_only=True)
 class Contents:
-    """What a result holds.
+    """The contents of one result.
 
     Attributes:
-        values: all numbers, sorted: of numeric cells, of texts that hold some, years of dates.
-        columns: numbers of numeric cells, by column.
-        units: unit of each column, by its name, or None.
+        values: all numbers, sorted: numeric cells, numbers within texts, and years of dates.
+        columns: numbers of the numeric cells, for each column.
+        units: unit of each column, taken from its name, or None.
         days, clocks: dates and times of day.
-        texts: the text cells, folded.
-        rows: the cells of each row, for what must stand in one row.
-        count: how many rows, None where nobody knows.
+        texts: the text cells, as `folded` returns them.
+        rows: the cells of each row.
+        count: number of rows, or None if unknown.
         single: the only cell of a result of one row and one column, else None.
         room: characters of texts that may still be read.
     """
@@ -57,7 +57,7 @@ class Contents:
 
     @classmethod
     def of(cls, seen: LiveResult) -> Contents:
-        """Read a result; of a printed one, its text."""
+        """Read a result; a printed one is read from its text."""
         if seen.rows is None:
             text = seen.value if isinstance(seen.value, str) else seen.observation.text or ""
             contents = cls(count=seen.observation.rows, columns=[[]], units=[None])
@@ -90,12 +90,12 @@ class Contents:
         return as_number(self.single)
 
     def holds(self, low: Decimal, high: Decimal) -> bool:
-        """Tell whether some number lies in [low, high]."""
+        """Return whether a number of the result lies in [low, high]."""
         place = bisect_left(self.values, low)
         return place < len(self.values) and self.values[place] <= high
 
     def few_columns(self) -> list[list[Decimal]]:
-        """Return the numeric columns, or none of a result too long to reckon with."""
+        """Return the numeric columns, or none if they hold more than `MOST_DERIVED` numbers."""
         some = [column for column in self.columns if column]
         return some if sum(map(len, some)) <= MOST_DERIVED else []
 
@@ -158,7 +158,7 @@ class Contents:
 
 
 def as_number(cell: Any) -> Decimal | None:
-    """Return a cell as a number; also a text that is nothing but one. NaN is none."""
+    """Return a cell as a number, also if it is a text with only a number; None for NaN."""
     if cell is None or isinstance(cell, bytes | bytearray | memoryview):
         return None
     if isinstance(cell, bool):
@@ -173,12 +173,12 @@ def as_number(cell: Any) -> Decimal | None:
 
 
 def folded(text: str) -> str:
-    """Return a text for comparison: in one case, with single blanks and no marks around words."""
+    """Return a text for comparison: casefolded, its words joined by single blanks."""
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def units_in(texts: Iterable[str]) -> set[str]:
-    """Return the units that texts name as whole words; single letters name none."""
+    """Return the units that stand in texts as whole words of two or more letters."""
     words = {word for text in texts for word in re.findall(r"[a-zµ]+", text.lower())}
     return {word for word in words if len(word) > 1 and word in UNITS}
 

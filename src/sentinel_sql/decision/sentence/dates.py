@@ -1,4 +1,4 @@
-"""Dates and times of day in running text, as ISO, in figures or with the month's name."""
+"""Reads dates and times of day in text: ISO dates, dates in digits, and month names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from datetime import date
 from typing import TypeAlias
 
 Day: TypeAlias = tuple[int | None, int | None, int | None]
-"""Year, month, day; None where it isn't stated."""
+"""Year, month, day; None for a part that isn't stated."""
 
 Clock: TypeAlias = tuple[int, int, int | None]
-"""Hour, minute, second; None where it isn't stated."""
+"""Hour, minute, second; None if the second isn't stated."""
 
 _MONTHS = {
     name: number
@@ -51,8 +51,8 @@ _TIME = re.compile(
 class Moment:
     """A date or a time of day that a text states, with its place in the text.
 
-    `days` holds each date that it may mean (3/5/2100 is in March or in May); `clock` is the time
-    of day; one of both is empty.
+    `days` holds each date that it may mean (3/5/2100 is in March or in May). `clock` is the time
+    of day. Only one of the two is set.
     """
 
     start: int
@@ -63,7 +63,7 @@ class Moment:
 
 
 def moments_in(text: str) -> list[Moment]:
-    """Return the dates and times of day of a text, in their order."""
+    """Return the dates and times of day in a text, in order."""
     taken = bytearray(len(text))
     found: list[Moment] = []
     for moment in (*_days(text), *_clocks(text)):
@@ -73,27 +73,27 @@ def moments_in(text: str) -> list[Moment]:
     return sorted(found, key=lambda moment: moment.start)
 
 
-def states(moment: Day, held: Day) -> bool:
-    """Tell whether a stated date is that of a held one, as far as it is stated."""
-    return all(ours is None or ours == theirs for ours, theirs in zip(moment, held, strict=True))
+def agrees(stated: Day, found: Day) -> bool:
+    """Return whether a stated date agrees with a date of the result in all stated parts."""
+    return all(ours is None or ours == theirs for ours, theirs in zip(stated, found, strict=True))
 
 
 def _days(text: str) -> Iterator[Moment]:
     for pattern in _DATES:
         for match in pattern.finditer(text):
-            given = match.groupdict()
-            year = int(given["year"]) if given.get("year") else None
-            day = int(given["day"]) if given.get("day") else None
+            groups = match.groupdict()
+            year = int(groups["year"]) if groups.get("year") else None
+            day = int(groups["day"]) if groups.get("day") else None
             days: set[Day]
-            if given.get("one"):
-                one, two = int(given["one"]), int(given["two"])
+            if groups.get("one"):
+                one, two = int(groups["one"]), int(groups["two"])
                 days = {(year, one, two), (year, two, one)}
-            elif name := given.get("name") or given.get("alone"):
+            elif name := groups.get("name") or groups.get("alone"):
                 if name.lower() in ("may", "march", "mar") and name.islower():
-                    continue  # the verb
+                    continue  # the verbs "may" and "march", not the months
                 days = {(year, _MONTHS[name.lower()], day)}
             else:
-                days = {(year, int(given["month"]), day)}
+                days = {(year, int(groups["month"]), day)}
             real = frozenset(each for each in days if _is_real(each))
             if real:
                 yield Moment(

@@ -1,4 +1,4 @@
-"""Names that a sentence states: quoted, capitalised, or in the place where the answer stands."""
+"""Finds the names in a sentence: quoted, capitalised, or in the position of the answer."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ MOST_ROWS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named:
-    """The names of a sentence beside those of a result.
+class SentenceNames:
+    """The names of a sentence, compared with those of a result.
 
     Attributes:
         text: the sentence.
-        words: the same without its numbers and dates, at the same places.
-        contents: of the result.
+        words: the sentence with its numbers and dates blanked out.
+        contents: contents of the result.
         known: stems of the words of the result, the question, the query and the column names.
-        mentioned: the text cells that the sentence names, folded.
-        question: that was asked, in words.
+        mentioned: the text cells that the sentence names, as `folded` returns them.
+        question: the text of the question.
     """
 
     text: str
@@ -79,15 +79,15 @@ class Named:
         question: str,
         spans: Iterable[tuple[int, int]],
         sources: Iterable[str],
-    ) -> Named:
+    ) -> SentenceNames:
         """Compare a sentence with a result.
 
         Args:
             text: the sentence.
-            contents: of the result.
-            question: that was asked, in words.
-            spans: where numbers and dates stand in the sentence.
-            sources: the query and the names of the columns.
+            contents: contents of the result.
+            question: the text of the question.
+            spans: positions of the numbers and dates in the sentence.
+            sources: the query and the column names.
         """
         words: set[str] = set()
         for source in (question, *sources, *contents.texts):
@@ -108,7 +108,7 @@ class Named:
         )
 
     def missing(self) -> Iterator[str]:
-        """Yield the names that neither the result nor the question holds, in no order."""
+        """Yield the names that neither the result nor the question holds, in any order."""
         yield from self._quoted()
         yield from self._opposite()
         if is_english(self.text):
@@ -154,7 +154,7 @@ class Named:
             yield word
 
     def _instead(self) -> Iterator[str]:
-        """Yield the unknown words of an answer that names no text of a result made of texts."""
+        """Yield the unknown words of a sentence if it names none of the texts of the result."""
         if not any(map(_NAME.search, self.contents.texts)):
             return
         if any(map(_NAME.search, self.mentioned)):
@@ -165,9 +165,9 @@ class Named:
             yield from self._unknown(sentence if whole else answer[-1])
 
     def _in_lists(self) -> Iterator[str]:
-        """Yield the unknown members of lists of which some members are of the result."""
+        """Yield the unknown members of a list if some of its members are in the result."""
         for sentence in _SENTENCE.split(self.words):
-            # A list of one line stands behind its colon or verb; of lines, each is a member.
+            # A list on one line follows a colon or a verb; on several lines, each line is a member.
             listed = sentence if "\n" in sentence else _ANSWER.split(sentence, maxsplit=1)[-1]
             segments = _SEGMENT.split(listed)
             named = [self._names(segment) for segment in segments]
@@ -179,7 +179,7 @@ class Named:
                     yield from unknown
 
     def _swapped(self) -> Iterator[str]:
-        """Yield unknown words that stand where the question has another: insulin for heparin."""
+        """Yield unknown words in the place of a word of the question: insulin for heparin."""
         asked = re.findall(r"[\w'’-]+", self.question.lower())
         stated = re.findall(r"[\w'’-]+", self.words)
         stems = {stem(word) for word in stated}
@@ -190,20 +190,20 @@ class Named:
         for before, word, after in _threes(stated):
             if stem(before) not in following or len(word) < 3 or self._is_known(word):
                 continue
-            # "arterial pressure" for "blood pressure" is another word for one thing.
+            # "arterial pressure" for "blood pressure" means the same thing.
             if stem(after) in COMMON_STEMS or stem(after) not in following[stem(before)] - {""}:
                 yield word
 
-    def in_another_row(self, held_in: dict[str, set[str]]) -> Iterator[str]:
-        """Yield numbers that stand beside a name, and in the result beside another name.
+    def in_another_row(self, names_of: dict[str, set[str]]) -> Iterator[str]:
+        """Yield numbers that stand next to another name in the sentence than in the result.
 
         Args:
-            held_in: a number as the sentence writes it → the names beside which it stands.
+            names_of: a number as the sentence writes it → the names of its rows in the result.
         """
-        yield from self._elsewhere(held_in, self._names)
+        yield from self._elsewhere(names_of, self._names)
 
     def _elsewhere(
-        self, held_in: dict[str, set[str]], names_in: Callable[[str], set[str]]
+        self, names_of: dict[str, set[str]], names_in: Callable[[str], set[str]]
     ) -> Iterator[str]:
         for sentence in _SENTENCE.split(self.text):
             if "respectively" in sentence.lower():
@@ -213,14 +213,14 @@ class Named:
                 names = names_in(segment)
                 inside = [
                     shown
-                    for shown in held_in
+                    for shown in names_of
                     if re.search(rf"(?<![\w.,]){re.escape(shown)}(?![\w]|[.,]\d)", segment)
                 ]
                 if names:
                     pairs.append((names, inside))
             if all(len(names) == 1 and len(inside) == 1 for names, inside in pairs):
                 for names, (shown,) in pairs:
-                    if not names & held_in[shown]:
+                    if not names & names_of[shown]:
                         yield shown
 
     def in_another_column(self, numbers: Iterable[Number], columns: Sequence[str]) -> Iterator[str]:
@@ -233,13 +233,13 @@ class Named:
         own = own_words(columns)
         if not any(own) or len(self.contents.rows) > MOST_ROWS:
             return
-        held_in: dict[str, set[str]] = {}
+        names_of: dict[str, set[str]] = {}
         for number in numbers:
             for name, column in zip(columns, self.contents.columns, strict=False):
                 if any(
                     abs(its - value) <= half for its in column for value, half in number.readings
                 ):
-                    held_in.setdefault(number.shown, set()).add(name)
+                    names_of.setdefault(number.shown, set()).add(name)
 
         def named(segment: str) -> set[str]:
             stems = {stem(word) for word in re.findall(r"[^\W\d_]+", segment)}
@@ -249,7 +249,7 @@ class Named:
                 if any(its.startswith(word) for word in words for its in stems)
             }
 
-        yield from self._elsewhere(held_in, named)
+        yield from self._elsewhere(names_of, named)
 
     def _names(self, segment: str) -> set[str]:
         inside = FoldedText.of(segment)
@@ -305,7 +305,7 @@ class Named:
 
 
 def _threes(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield each word but the first between its neighbours; behind the last one stands nothing."""
+    """Yield each word but the first with the words before and after it ("" after the last)."""
     for place in range(1, len(words)):
         yield words[place - 1], words[place], words[place + 1] if place + 1 < len(words) else ""
 

@@ -1,4 +1,4 @@
-"""Numbers that are written as words: "five hundred and eleven", "twenty-one"."""
+"""Reads numbers written as words: "five hundred and eleven", "twenty-one"."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBER_WORDS = re.compile(
 
 
 def number_of(words: list[str]) -> int | None:
-    """Return the number that words stand for, in lower case; None where they stand for none."""
+    """Return the number that lower-case words stand for, or None."""
     total, current = 0, 0
     for word in words:
         if word in ("and", "a", "an"):

@@ -1,4 +1,4 @@
-"""Numbers in running text: digits, number words, percentages, fractions, units and hedges."""
+"""Reads numbers in text: digits, number words, percentages, fractions, units and hedges."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PLAIN_WORDS: Mapping[str, tuple[int, Decimal]] = {
     "thousands of": (10_500, Decimal(9_500)),
     "millions of": (10_500_000, Decimal(9_500_000)),
 }
-"""Words for a number or for its size, each with the middle and half the width of what it means."""
+"""Words for a number or a rough size → the middle and half the width of the range they mean."""
 _PLAIN = re.compile(
     rf"\b(?:{'|'.join(sorted(_PLAIN_WORDS, key=len, reverse=True))})\b(?!\s+as\b)", re.IGNORECASE
 )
@@ -94,17 +94,17 @@ class Number:
     """A number that a text states.
 
     Attributes:
-        start, end: its place in the text, unit and per cent included.
+        start, end: its place in the text, including a unit or a percent sign.
         shown: as it is written.
-        readings: what it may mean, each with half a unit of its last digit: "1.234" is 1.234 or,
-            with a separator of thousands, 1234.
-        bound: whether the text says about, more than or less than it.
-        percent: it is a share, in hundredths.
-        fraction: it is a share in words, such as "a third".
-        ordinal: it counts a place, such as "2nd".
-        unit: of time, mass, volume or length, or None.
+        readings: each value that it may mean, with half a unit of its last digit. "1.234" is
+            1.234 or, with a thousands separator, 1234.
+        bound: whether the text says "about", "more than" or "less than" this number.
+        percent: it is a percentage.
+        fraction: it is a fraction in words, such as "a third".
+        ordinal: it is an ordinal, such as "2nd".
+        unit: its unit of time, mass, volume or length, or None.
         word: it is written as a word.
-        pieces: the numbers that it would be if the blanks within it separate numbers.
+        pieces: the separate numbers, if the blanks within it separate numbers.
     """
 
     start: int
@@ -121,18 +121,18 @@ class Number:
 
 
 def numbers_in(text: str) -> list[Number]:
-    """Return the numbers of a text, in their order."""
-    taken = bytearray(len(text))
+    """Return the numbers in a text, in order."""
+    used = bytearray(len(text))
     found: list[Number] = []
     for number in (*_mixed(text), *_plain(text), *_fractions(text), *_digits(text), *_words(text)):
-        if not any(taken[number.start : number.end]):
-            taken[number.start : number.end] = b"\x01" * (number.end - number.start)
+        if not any(used[number.start : number.end]):
+            used[number.start : number.end] = b"\x01" * (number.end - number.start)
             found.append(number)
     return sorted(found, key=lambda number: number.start)
 
 
 def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a text with blanks instead of what stands at some places."""
+    """Return a text with the given spans replaced by blanks."""
     marks = list(text)
     for start, end in spans:
         marks[start:end] = " " * (end - start)
@@ -251,7 +251,7 @@ def _readings(match: re.Match[str]) -> Iterator[tuple[Decimal, Decimal]]:
     )
     grouped = re.sub(r"[.,]", "", plain)
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+", plain):
-        written = {grouped}  # 12,345: nobody writes a fraction of three digits so in English
+        written = {grouped}  # 12,345 is a whole number in English, not a fraction
     elif re.fullmatch(r"\d{1,3}(?:\.\d{3})+", plain):
         written |= {grouped} if plain.count(".") == 1 else set()
         written = {grouped} if plain.count(".") > 1 else written
@@ -267,7 +267,7 @@ def _readings(match: re.Match[str]) -> Iterator[tuple[Decimal, Decimal]]:
 def _words(text: str) -> Iterator[Number]:
     for match in NUMBER_WORDS.finditer(text):
         words = re.split(r"[\s-]+", match[0].lower())
-        if words == ["one"] and not _one_counts(text, match):
+        if words == ["one"] and not _is_count(text, match):
             continue
         value = number_of(words)
         if value is None:
@@ -289,8 +289,8 @@ def _words(text: str) -> Iterator[Number]:
         )
 
 
-def _one_counts(text: str, match: re.Match[str]) -> bool:
-    """Tell "exactly one patient" from "one of them", "no one" and "the one that"."""
+def _is_count(text: str, match: re.Match[str]) -> bool:
+    """Return whether "one" is a count ("exactly one patient"), unlike "one of them" or "no one"."""
     before = words_before(text, match.start(), 1)
     after = _WORD.search(text, match.end())
     follows = after[0].lower() if after else ""
@@ -321,6 +321,6 @@ def words_before(text: str, place: int, count: int) -> str:
 
 
 def words_after(text: str, place: int, count: int) -> str:
-    """Return the `count` words behind a place, in lower case, joined by blanks."""
+    """Return the `count` words after a place, in lower case, joined by blanks."""
     behind = re.split(r"[.!?:;](?:\s|$)", text[place : place + 80])[0]
     return " ".join(word.lower() for word in _WORD.findall(behind)[:count])

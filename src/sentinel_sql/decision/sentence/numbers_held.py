@@ -1,4 +1,4 @@
-"""Tells whether a result holds a stated number: as it is, rounded, in another unit, or derived."""
+"""Checks whether a result holds a stated number: the same, rounded, converted or derived."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _DAY = 86_400
 _ROUGH_SHARE = Decimal(5)
 """Hundredths that "about a third" may be off, ours."""
 _MOST_DATES = 20
-"""Dates between which spans are reckoned, ours."""
+"""Most dates between which time spans are computed (our choice)."""
 
 
 def holds_number(number: Number, contents: Contents, *, text: str, asked_units: set[str]) -> bool:
-    """Tell whether a result holds a number of a sentence.
+    """Return whether a result holds a number of a sentence.
 
     Args:
-        number: as `numbers_in` read it.
-        contents: of the result.
+        number: a number from `numbers_in`.
+        contents: contents of the result.
         text: the sentence.
         asked_units: units that the question names.
     """
@@ -79,7 +79,7 @@ def holds_number(number: Number, contents: Contents, *, text: str, asked_units: 
 def combined_units_held(
     numbers: Sequence[Number], contents: Contents, asked_units: set[str]
 ) -> bool:
-    """Tell whether "2 days and 3 hours" is a number of the result in some unit."""
+    """Return whether "2 days and 3 hours" is a number of the result in some unit."""
     sizes = [UNITS[number.unit] for number in numbers if number.unit is not None]
     total = sum(
         (number.readings[0][0] * size for number, (_, size) in zip(numbers, sizes, strict=True)),
@@ -89,12 +89,12 @@ def combined_units_held(
     family = sizes[0][0]
     return any(
         contents.holds((total - smallest / 2) / size, (total + smallest / 2) / size)
-        for size in _held_sizes(family, contents, asked_units)
+        for size in _unit_sizes(family, contents, asked_units)
     )
 
 
 def _direct(number: Number, contents: Contents) -> bool:
-    """Compare with the cells themselves; a share also with its hundredth."""
+    """Compare with the numbers of the result; a percentage also with its hundredth."""
     for low, high in _ranges(number):
         share = number.fraction or number.percent
         if share and contents.holds(low / _HUNDRED, high / _HUNDRED):
@@ -105,7 +105,7 @@ def _direct(number: Number, contents: Contents) -> bool:
 
 
 def _ranges(number: Number) -> Iterator[tuple[Decimal, Decimal]]:
-    """Yield the intervals in which a held number agrees with the stated one."""
+    """Yield the intervals in which a number of the result agrees with the stated one."""
     for value, half in number.readings:
         if number.bound == "above" and value > 0:
             yield value - half, 2 * value
@@ -124,7 +124,7 @@ def _ranges(number: Number) -> Iterator[tuple[Decimal, Decimal]]:
 
 
 def _unit_of_last_digit(value: Decimal) -> Decimal:
-    """Return 100 for 500, 10 for 510: what a rough number is rounded to."""
+    """Return the power of ten that a rough number is rounded to: 100 for 500, 10 for 510."""
     if value != value.to_integral_value() or value == 0:
         return Decimal(0)
     whole = abs(int(value))
@@ -137,15 +137,15 @@ def _within(number: Number, candidates: Iterable[Decimal]) -> bool:
     return any(low <= value <= high for value in candidates for low, high in ranges)
 
 
-def _held_sizes(family: str, contents: Contents, asked_units: set[str]) -> set[Decimal]:
-    """Return the sizes of the units that the result's numbers may be in."""
+def _unit_sizes(family: str, contents: Contents, asked_units: set[str]) -> set[Decimal]:
+    """Return the sizes of the units that the result's numbers may have."""
     named = {unit for unit in contents.units if unit is not None} or asked_units
     sizes = {UNITS[unit][1] for unit in named if UNITS[unit][0] == family}
     return sizes or {size for kind, size in UNITS.values() if kind == family}
 
 
 def _other_unit(number: Number, contents: Contents, asked_units: set[str]) -> bool:
-    """Tell whether a number is stated in a unit that the result's isn't in: 5 hours for 5 days."""
+    """Return whether a number has another unit than the result: 5 hours for 5 days."""
     if number.unit is None:
         return False
     family, size = UNITS[number.unit]
@@ -159,12 +159,12 @@ def _converted(number: Number, contents: Contents, asked_units: set[str]) -> boo
     return any(
         contents.holds(low * size / other, high * size / other)
         for low, high in _ranges(number)
-        for other in _held_sizes(family, contents, asked_units) - {size}
+        for other in _unit_sizes(family, contents, asked_units) - {size}
     )
 
 
 def _apart(number: Number, contents: Contents) -> bool:
-    """Tell whether two dates of the result lie that far apart, the last day counted or not."""
+    """Return whether two dates of the result lie that far apart, counting the last day or not."""
     family, size = UNITS[number.unit or ""]
     days = sorted(date(*day) for day in contents.days if None not in day)[:_MOST_DATES]  # type: ignore[arg-type]
     if family != "time":
@@ -178,7 +178,7 @@ def _apart(number: Number, contents: Contents) -> bool:
 
 
 def _derived(number: Number, contents: Contents, text: str) -> Iterator[Decimal]:
-    """Yield what people reckon from the numbers of a short table, where the words say so."""
+    """Yield sums, means, shares and differences of a short table, where the words ask for them."""
     columns = contents.few_columns()
     near = f"{text[max(0, number.start - 60) : number.start]} {text[number.end : number.end + 40]}"
     cells = [value for column in columns for value in column]
@@ -213,16 +213,16 @@ def _derived(number: Number, contents: Contents, text: str) -> Iterator[Decimal]
                     yield top * scale / bottom
 
 
-def accounted(number: Number, *, text: str, question: str, asked: set[Decimal]) -> bool:
-    """Tell whether a number only repeats the question or the query, such as a year or a threshold.
+def repeats_question(number: Number, *, text: str, question: str, asked: set[Decimal]) -> bool:
+    """Return whether a number only repeats the question or the query, as a year or a threshold.
 
-    It must stand as it does there: "in 2100" and "older than 65" repeat, "there are 65" claims.
+    The words around it decide: "in 2100" and "older than 65" repeat, "there are 65" is a claim.
 
     Args:
-        number: as `numbers_in` read it.
+        number: a number from `numbers_in`.
         text: the sentence.
-        question: in words.
-        asked: numbers of the question and of the query's conditions.
+        question: the text of the question.
+        asked: numbers in the question and in the query's conditions.
     """
     if words_before(text, number.start, 1) == "per":
         return True
@@ -238,7 +238,7 @@ def accounted(number: Number, *, text: str, question: str, asked: set[Decimal]) 
     if before and before[-1] not in _STATES and _YEAR.fullmatch(number.shown):
         return before[-2:] not in _CLAIMS  # "the 2009 race"
     after = words_after(text, number.end, 1)
-    # The same word stands beside it in the question: "top 10", "65 years".
+    # The same word stands next to it in the question: "top 10", "65 years".
     shown = re.escape(number.shown.strip(".,"))
     sides = []
     if before and before[-1] not in _STATES:

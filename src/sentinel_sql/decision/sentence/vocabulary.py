@@ -1,4 +1,4 @@
-"""Words that name nothing of a result: what English answers are phrased with."""
+"""Common words of English answers, which name nothing in a result."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ school schools team teams player players game games
 """
 
 COMMON = frozenset(_COMMON.split())
-"""In lower case; ours, from the wording of answers over tables."""
+"""In lower case. Our list, from the wording of answers about tables."""
 
 _ACRONYMS = """
 sql id ids icd cpt url uuid iso json usa us uk eu am pm icu ed er iv ok null na utc gmt no yes i
 avg max min db csv top faq eur usd gbp chf jpy
 """
 ACRONYMS = frozenset(_ACRONYMS.split())
-"""Capitals that name no thing of a result, in lower case."""
+"""Acronyms that name nothing in a result, in lower case."""
 
 _CALENDAR = """
 january february march april may june july august september october november december
@@ -78,7 +78,7 @@ ALIASES = {
     "true": ("yes",),
     "false": ("no",),
 }
-"""Codes of tables, and the words by which a sentence says them."""
+"""Codes in tables → the words that a sentence uses for them."""
 
 OPPOSITES = {"f": "m", "m": "f", "female": "male", "male": "female"}
 
@@ -93,7 +93,7 @@ são não com het een zijn er waren met och är det
 
 
 def is_english(text: str) -> bool:
-    """Tell whether English words can be told from names in a text; also true of bare names."""
+    """Return whether a text is English, so that names can be recognised; True for bare names."""
     words = set(re.findall(r"[^\W\d_]+", text.lower()))
     if words & set(_ENGLISH.split()) - {"was"}:
         return True
@@ -101,7 +101,7 @@ def is_english(text: str) -> bool:
 
 
 def stem(word: str) -> str:
-    """Return a word without its commonest endings, in lower case."""
+    """Return a word in lower case without its most common endings."""
     word = word.lower().removesuffix("'s").removesuffix("’s")
     for ending in ("ing", "ies", "ed", "es", "ly", "s"):
         if len(word) > len(ending) + 3 and word.endswith(ending):

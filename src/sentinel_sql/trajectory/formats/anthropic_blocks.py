@@ -45,9 +45,9 @@ def events(item: Any) -> Iterator[Event]:
     if role == "assistant":
         yield from other_fields(message)
     blocks = content if isinstance(content, list | tuple) else [content]
-    beside = role == "user" and any(part_type(block) in _RESULTS for block in blocks)
-    for listed in blocks:
-        block = as_mapping(listed) or {}
+    has_results = role == "user" and any(part_type(block) in _RESULTS for block in blocks)
+    for item_block in blocks:
+        block = as_mapping(item_block) or {}
         kind = part_type(block)
         if kind in _CALLS:
             yield openai_messages.call_of(block, block)
@@ -58,17 +58,17 @@ def events(item: Any) -> Iterator[Event]:
                 failed=block.get("is_error") is True,
             )
         else:
-            yield from other_parts([block or listed])
-            text = text_of(block or listed)
-            if text and beside:
-                # A frame's own reminders stand there; the user has no turn before the answer.
+            yield from other_parts([block or item_block])
+            text = text_of(block or item_block)
+            if text and has_results:
+                # Frameworks put their own reminders there; the user has no turn before the answer.
                 yield Unread(kind="text beside a tool result")
             elif text:
                 yield UserTurn(text=text) if role == "user" else AgentText(text=text)
 
 
 def marks(item: Any) -> bool:
-    """Tell whether an item can only be of this form."""
+    """Return whether an item can only be of this form."""
     if not isinstance(item, Mapping):
         return False
     content = item.get("content")

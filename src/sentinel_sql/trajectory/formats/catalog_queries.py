@@ -1,4 +1,4 @@
-"""Which queries read the database's catalog alone: they explore, and never are the answer."""
+"""Recognises queries that read only the database's catalog, and so are never the answer."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _RELATIONS = re.compile(
 )
 
 
-def reads_catalog_alone(sql: str) -> bool:
-    """Tell whether a query asks only how the database is built, and nothing of its data."""
+def reads_only_catalog(sql: str) -> bool:
+    """Return whether a query reads only the structure of the database, not its data."""
     bare = _TEXTS.sub("''", _COMMENTS.sub(" ", sql))
     if _COMMAND.match(bare):
         return True

@@ -1,9 +1,9 @@
-"""From a framework's messages to steps and endings: as they come, or all at once, with one result.
+"""Converts a framework's messages to steps and endings, one message at a time or all at once.
 
 conversion = Conversion(FORMS["langchain"])
 for message in messages:
     conversion.feed(message)
-    ...                            # conversion.runs[-1].steps: the complete ones
+    ...                            # conversion.runs[-1].steps: the complete steps
 conversion.finish()                # conversion.runs[-1].ending: how and why it ended
 """
 
@@ -22,11 +22,11 @@ from sentinel_sql.trajectory.formats.tools import Tools
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """A form of messages.
+    """A form of messages of a framework.
 
     Attributes:
-        events: yields what one message or item tells; takes anything, and never raises.
-        marks: tells whether an item can only be of this form.
+        events: called with (message or item); yields its events, and never raises.
+        marks: called with (item); returns whether it can only be of this form.
     """
 
     events: Callable[[Any], Iterator[Event]]
@@ -34,21 +34,21 @@ class Form:
 
 
 _INTERRUPTED = (
-    "the user speaks before the agent has answered, so the question is open; where all is about "
-    "one question, give the record a `question`"
+    "the user speaks before the agent has answered, so the question is unclear; if all messages "
+    "are about one question, give the record a `question`"
 )
 
 
 class Conversion:
     """Turns the messages of a conversation into runs, one for each of the user's questions.
 
-    Once the agent has answered or declined, the user's next turn is a question of its own. While
-    it has only asked back, the user's words belong to the same question. Where the user speaks in
-    the middle of a run, nobody knows which question the rest is about: both runs are refused.
+    After the agent has answered or declined, the user's next turn is a new question. If the agent
+    has only asked back, the user's words belong to the same question. If the user speaks in the
+    middle of a run, it is unknown which question the rest is about, and both runs are refused.
 
     Attributes:
-        runs: one a question, the newest last.
-        unread: kind of item that no step is made of → how often.
+        runs: one run for each question, the newest last.
+        unread: kind of item that is part of no step → number of items.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class Conversion:
         """Start a conversation.
 
         Args:
-            form: of the messages, from `FORMS`.
-            tools: which run SQL and which end a run; None takes the common names.
-            question: what was asked; it takes the place of a first user turn in front of the run.
-            one_question: the whole conversation is about the first question.
+            form: form of the messages, from `FORMS`.
+            tools: the tools that run SQL and those that end a run; None for the common names.
+            question: the question; it replaces a first user turn before the run.
+            one_question: True if the whole conversation is about the first question.
         """
         self.runs: list[RunReading] = []
         self.unread: Counter[str] = Counter()
@@ -73,15 +73,15 @@ class Conversion:
         self._tools = tools or Tools()
         self._question = question
         self._one_question = one_question
-        self._asked = False
+        self._has_question = False
 
     def feed(self, item: Any) -> None:
-        """Take in one message or item. What isn't understood is counted in `unread`."""
+        """Read one message or item. Items that can't be read are counted in `unread`."""
         try:
-            told = list(self._form.events(item))
+            item_events = list(self._form.events(item))
         except (AttributeError, TypeError, ValueError, RecursionError):
-            told = [not_understood(f"damaged {type(item).__name__}", item)]
-        for event in told:
+            item_events = [not_understood(f"damaged {type(item).__name__}", item)]
+        for event in item_events:
             self._take(event)
 
     def finish(self) -> None:
@@ -106,8 +106,8 @@ class Conversion:
 
     def _user_says(self, text: str) -> None:
         run = self._run()
-        if not self._asked and not (run.question and run.acted):
-            self._asked = True
+        if not self._has_question and not (run.question and run.acted):
+            self._has_question = True
             run.ask(run.question or text)
         elif self._one_question or not run.acted or run.asks_back:
             run.user_says(text)

@@ -1,4 +1,4 @@
-"""How a run ended: the declared rules, each with its outcome and its reason."""
+"""The rules that decide how a run ended, each with its outcome and its reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Rule = Literal[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EndingRule:
-    """What a rule makes of a run, and why."""
+    """The outcome of a rule, and its reason."""
 
     outcome: OutcomeKind
     reason: str
@@ -75,8 +75,8 @@ class Ending:
 
     Attributes:
         rule: a name of `ENDINGS`.
-        text: what the agent said last, or handed to its final tool.
-        value: the result of the answer's query as the log holds it, None where there is none.
+        text: the agent's last words, or its text to the final tool.
+        value: the result of the answer's query as the log holds it, or None.
     """
 
     rule: Rule
@@ -85,7 +85,7 @@ class Ending:
 
     @property
     def outcome(self) -> OutcomeKind:
-        """What the run's outcome is by the rule."""
+        """The run's outcome by the rule."""
         return ENDINGS[self.rule].outcome
 
 
@@ -117,7 +117,7 @@ _DECLINES = re.compile(
     ),
     re.IGNORECASE,
 )
-"""Words that decline whatever the query returned."""
+"""Words that decline to answer, for any result."""
 
 _MAY_DECLINE = re.compile(
     "|".join(
@@ -133,26 +133,26 @@ _MAY_DECLINE = re.compile(
     ),
     re.IGNORECASE,
 )
-"""Words that decline beside a result; beside none they may say that nothing was found."""
+"""Words that decline if the query found rows; otherwise they may say that nothing was found."""
 
 _NOTHING = frozenset({"", "null", "none", "n/a", "nan", "abstain", "unanswerable", "[]", "{}"})
 
 
 def says_nothing(text: str) -> bool:
-    """Tell whether an answer's text stands for no answer."""
+    """Return whether an answer's text means "no answer"."""
     return text.strip().strip(".\"'").lower() in _NOTHING
 
 
 def declines(text: str, *, question: str, answer: Step | None = None) -> bool:
-    """Tell whether last words say that a question can't be answered.
+    """Return whether last words say that a question can't be answered.
 
-    Words that state a value of the query's result are an answer, whatever else they say. So are
-    words that nothing was found where the query found nothing: that answers many questions.
+    Words with a value of the query's result are an answer. If the query found nothing, words that
+    nothing was found are an answer too, because they answer many questions.
 
     Args:
         text: the last words.
-        question: what was asked; its own values in the result prove nothing.
-        answer: the step whose query would be the answer, or None where none ran.
+        question: the question; values that it states itself don't count.
+        answer: the step whose query would be the answer, or None if none ran.
     """
     cells = _sample(answer) if answer is not None else []
     found = any(cell not in _FOUND_NOTHING for cell in cells) or (
@@ -212,7 +212,7 @@ _FOUND_NOTHING = frozenset({"", "0", "0.0", "none", "null"})
 
 
 def _sample(step: Step) -> list[str]:
-    """Return the cells of the sample that a step's result line shows."""
+    """Return the cells in the sample of a step's result line."""
     shown = (step.observation.text or "").partition("; sample ")[2]
     try:
         rows = ast.literal_eval(shown)

@@ -1,4 +1,4 @@
-"""The events that every form of log is mapped to, before anything is decided about them."""
+"""The events that every form of log is converted to."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResult:
-    """A tool answers. `content` is text or typed data; `failed` is the form's own error flag."""
+    """A tool returns. `content` is text or typed data; `failed` is the form's own error flag."""
 
     content: Any
     id: str | None = None
@@ -44,7 +44,7 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unread:
-    """An item that no step is made of. `sql`: it holds SQL, so the run can't be read whole."""
+    """An item that is part of no step. `sql`: it holds SQL, so a part of the run can't be read."""
 
     kind: str
     sql: bool = False
@@ -65,7 +65,7 @@ _LINE = re.compile(r"^[ \t]*(?:select|with)\s[^\n]*\sfrom\s", re.IGNORECASE | re
 
 
 def holds_sql(text: str) -> bool:
-    """Tell whether a text holds a query, rather than the English words "select" and "from"."""
+    """Return whether a text holds a query, not only the English words "select" and "from"."""
     select = _SELECT.search(text)
     if select is not None and _FROM.search(text, select.end()) is not None:
         return True
@@ -73,14 +73,14 @@ def holds_sql(text: str) -> bool:
 
 
 def unread(kind: str, item: Any) -> Unread:
-    """Return the event of an item that isn't understood."""
+    """Return the event of an item that can't be read."""
     text = as_text(item)
-    # What isn't understood may be a call, so a text that merely begins like SQL counts, too.
+    # The item may be a call, so a text that begins like SQL counts, too.
     return Unread(kind=clean(kind), sql=holds_sql(text) or _BEGINS.search(text) is not None)
 
 
 def as_text(value: Any) -> str:
-    """Return any value as text; of plain data its JSON."""
+    """Return any value as text, and plain data as JSON."""
     if isinstance(value, str):
         return clean(value)
     try:
@@ -110,6 +110,6 @@ def as_mapping(item: Any) -> Mapping[str, Any] | None:
         return None
     try:
         dumped = dump()
-    except Exception:  # a stranger's object: whatever it raises, the item is not understood
+    except Exception:  # a foreign object may raise any error; the item can't be read then
         return None
     return dumped if isinstance(dumped, Mapping) else None

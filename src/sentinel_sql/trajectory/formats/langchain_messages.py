@@ -52,10 +52,10 @@ _LISTED_ELSEWHERE = ("tool_use", "tool_call", "function_call", "input_json_delta
 def events(item: Any) -> Iterator[Event]:
     """Yield the events of one message."""
     if isinstance(item, Mapping) and "role" in item and "type" not in item:
-        # LangChain takes such records for messages, too.
+        # LangChain also accepts such records as messages.
         yield from openai_messages.events(item)
         return
-    kind, fields = _opened(item)
+    kind, fields = _kind_and_fields(item)
     content = fields.get("content")
     if kind == "tool":
         yield ToolResult(
@@ -73,7 +73,7 @@ def events(item: Any) -> Iterator[Event]:
             yield from other_fields(fields, known=_REPEATING)
             yield from _calls(fields)
     elif kind != "system":
-        yield unread(_stated(item), item)
+        yield unread(_type_name(item), item)
 
 
 def _calls(fields: Mapping[str, Any]) -> Iterator[Event]:
@@ -95,8 +95,8 @@ def _calls(fields: Mapping[str, Any]) -> Iterator[Event]:
                 yield openai_messages.call_of(part, part)
 
 
-def _opened(item: Any) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the kind of a message and its fields; None for what is no message."""
+def _kind_and_fields(item: Any) -> tuple[str | None, Mapping[str, Any]]:
+    """Return the kind of a message and its fields; None if it is no message."""
     if not isinstance(item, Mapping):
         kind = _KINDS.get(str(getattr(item, "type", "")).lower())
         return kind, {field: getattr(item, field, None) for field in _FIELDS} if kind else {}
@@ -109,13 +109,13 @@ def _opened(item: Any) -> tuple[str | None, Mapping[str, Any]]:
     return kind, data if isinstance(data, Mapping) else item
 
 
-def _stated(item: Any) -> str:
+def _type_name(item: Any) -> str:
     kind = item.get("type") if isinstance(item, Mapping) else getattr(item, "type", None)
     return name_of(kind) or type(item).__name__
 
 
 def marks(item: Any) -> bool:
-    """Tell whether an item can only be of this form."""
+    """Return whether an item can only be of this form."""
     if isinstance(item, Mapping) and "role" in item:
         return False
-    return _opened(item)[0] is not None
+    return _kind_and_fields(item)[0] is not None

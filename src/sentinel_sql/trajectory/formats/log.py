@@ -1,4 +1,4 @@
-"""How a log file is cut into records: one a run, or one a conversation."""
+"""Splits a log file into records, one for each run or conversation."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 from sentinel_sql.errors import InputError
 
 MESSAGE_LISTS = ("messages", "items", "input_list", "history", "conversation")
-"""Where a record keeps its messages or items."""
+"""Keys of a record that hold its messages or items."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_records(file: Path, *, plain_text: bool = False) -> list[Any]:
-    """Return the records of a log file: a JSON array, one JSON value, or one a line; gzip or not.
+    """Return the records of a log file: a JSON array, one JSON value, or JSON Lines; plain or gzip.
 
     An array of messages or items (objects with a `role`, or with the `type` of an item) is one
-    record; so is any other single value, and, if `plain_text`, a text that is no JSON.
+    record. So is any other single value and, if `plain_text`, a text that is no JSON.
 
     Raises:
-        InputError: the file is missing, damaged or no JSON. Names the file and the line.
+        InputError: the file is missing, damaged or no JSON. The message names file and line.
     """
     try:
         data = file.read_bytes()

@@ -1,4 +1,4 @@
-"""One record of a log file: its messages, its id and its question, and the runs in it."""
+"""Reads one record of a log file: its messages, id and question, and its runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEXTS = ("text", "log", "trace", "transcript")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoggedRun:
-    """A run read from a log, and by which rule it ended."""
+    """A run read from a log, and the rule by which it ended."""
 
     trajectory: Trajectory
     rule: Rule
@@ -30,13 +30,13 @@ class LoggedRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadRecord:
-    """What a record holds.
+    """The content of a record.
 
     Attributes:
-        runs: one a question.
-        refused: why a run was left out → how many.
-        notes: what the log left open and how it was settled → how often.
-        unread: kind of item that no step is made of → how often.
+        runs: one run for each question.
+        refused: reason → number of runs left out.
+        notes: what the log left open and how it was decided → number of times.
+        unread: kind of item that is part of no step → number of items.
     """
 
     runs: tuple[LoggedRun, ...] = ()
@@ -54,14 +54,14 @@ def read_record(
         record: `{"messages": […], …}`, a bare list of messages or items, or a ReAct text. Its id
             is `id`, `question_id`, `info.task.task_id`, `task_id` or `task_idx`; with a `trial`,
             run k of question X is `X#k`. Question n > 1 of a conversation is `X.n`. A record that
-            names a task or states a `question` is one question, however often the user speaks.
+            names a task or has a `question` is one question, however often the user speaks.
         form: a name of `FORMS`, or `auto`.
-        model: who ran, unless the record says it in `model`.
-        fallback_id: the id of a record that has none.
-        tools: which run SQL and which end a run.
+        model: the model, unless the record has a `model`.
+        fallback_id: the id of a record without an id.
+        tools: the tools that run SQL and those that end a run.
 
     Raises:
-        InputError: no messages, no question in them, or no one form.
+        InputError: the record has no messages, no question, or items of several forms.
     """
     fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
     items = items_of(record)
@@ -75,18 +75,18 @@ def read_record(
     for item in items:
         conversion.feed(item)
     conversion.finish()
-    return _found(conversion, fields, name, model=model, fallback_id=fallback_id)
+    return _collect_runs(conversion, fields, name, model=model, fallback_id=fallback_id)
 
 
 def form_of(items: list[Any]) -> str:
-    """Return the one form that a record's items can be of; plain messages count as OpenAI's.
+    """Return the form of a record's items; plain messages count as OpenAI's.
 
     Raises:
-        InputError: the items are marked as of several forms.
+        InputError: the items are of several forms.
     """
     marked = [name for name, form in FORMS.items() if any(map(form.marks, items))]
     if len(marked) > 1:
-        # Any agent may write "Action:" in its words; calls of another form settle what it is.
+        # Any agent may write "Action:" in its words, so calls of another form decide.
         marked = [name for name in marked if name != "react"]
     if len(marked) > 1:
         raise InputError(f"items of several forms ({', '.join(marked)}); name one with --format")
@@ -94,7 +94,7 @@ def form_of(items: list[Any]) -> str:
 
 
 def question_of(record: Any, *, form: str = AUTO) -> Mapping[str, Any] | None:
-    """Return `id`, `question` and `gold_sql` of a record that carries gold SQL, else None."""
+    """Return `id`, `question` and `gold_sql` of a record with gold SQL, else None."""
     if not isinstance(record, dict):
         return None
     task = _task(record)
@@ -102,13 +102,13 @@ def question_of(record: Any, *, form: str = AUTO) -> Mapping[str, Any] | None:
     identity = _own_id(record)
     if gold is None or identity is None:
         return None
-    asked = _text(task.get("instruction")) or _text(record.get("question"))
-    if not asked:
-        asked = _first_user_turn(record, form)
-    return {"id": identity, "question": asked, "gold_sql": gold} if asked else None
+    question = _text(task.get("instruction")) or _text(record.get("question"))
+    if not question:
+        question = _first_user_turn(record, form)
+    return {"id": identity, "question": question, "gold_sql": gold} if question else None
 
 
-def _found(
+def _collect_runs(
     conversion: Conversion, fields: Mapping[str, Any], form: str, *, model: str, fallback_id: str
 ) -> ReadRecord:
     agent = AgentInfo(name=form, model=_text(fields.get("model")) or model)
@@ -140,16 +140,16 @@ def _found(
 
 
 def _is_question(run: RunReading) -> bool:
-    """Tell whether a later turn of the user asked something, rather than said thanks."""
+    """Return whether a later turn of the user is a question, not only thanks."""
     words = run.ending.text if run.ending is not None else ""
     return run.called or run.refusal is not None or declines(words, question=run.question)
 
 
 def items_of(record: Any) -> list[Any]:
-    """Return the messages, items or text of a record, in their order.
+    """Return the messages, items or text of a record, in order.
 
     Raises:
-        InputError: it holds none.
+        InputError: the record holds none.
     """
     if isinstance(record, str) and record.strip():
         return [record]
@@ -168,14 +168,14 @@ def items_of(record: Any) -> list[Any]:
 
 
 def _exchange(record: Mapping[str, Any]) -> list[Any] | None:
-    """Return the items of a request and its response, which stand apart."""
-    given, output = record.get("input"), record.get("output")
+    """Return the items of a record that stores request and response separately."""
+    request, output = record.get("input"), record.get("output")
     if isinstance(output, str):
         return [output]
-    if not isinstance(output, list) and not isinstance(given, list):
+    if not isinstance(output, list) and not isinstance(request, list):
         return None
-    asked = [{"role": "user", "content": given}] if isinstance(given, str) else given or []
-    return [*asked, *(output or [])] if isinstance(asked, list) else None
+    question = [{"role": "user", "content": request}] if isinstance(request, str) else request or []
+    return [*question, *(output or [])] if isinstance(question, list) else None
 
 
 def _first_user_turn(record: Mapping[str, Any], form: str) -> str:

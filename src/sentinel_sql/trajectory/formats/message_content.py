@@ -1,4 +1,4 @@
-"""The content of a message in any form: a text, or parts of which some are text."""
+"""Reads the content of a message: a text, or a list of parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reasoning_content")
 
 
 def text_of(content: Any) -> str:
-    """Return the text of a message; of content in parts, its text parts, one a line."""
+    """Return the text of a message; of a list of parts, its text parts, one in each line."""
     if isinstance(content, str):
         return clean(content).strip()
     if isinstance(content, Mapping):
@@ -28,7 +28,7 @@ def text_of(content: Any) -> str:
 
 
 def other_parts(content: Any, *, known: Collection[str] = ()) -> Iterator[Unread]:
-    """Yield what of a message's content is no text, but for parts of `known` types."""
+    """Yield the parts of a message's content that are no text and not of `known` types."""
     if isinstance(content, list | tuple):
         for part in content:
             kind = part_type(part)
@@ -54,7 +54,7 @@ def other_fields(message: Mapping[str, Any], *, known: Collection[str] = ()) -> 
 
 
 def result_of(content: Any) -> Any:
-    """Return what a tool gave back: the text of content in parts, else the value itself."""
+    """Return the result of a tool: the text of a list of parts, else the value itself."""
     if isinstance(content, list | tuple) and content and all(map(_is_text_part, content)):
         return text_of(content)
     if _is_text_part(content):
@@ -63,7 +63,7 @@ def result_of(content: Any) -> Any:
 
 
 def part_type(part: Any) -> str:
-    """Return the type that a part of a content states, or nothing."""
+    """Return the type of a part of a content, or ""."""
     kind = part.get("type") if isinstance(part, Mapping) else None
     return clean(kind) if isinstance(kind, str) else ""
 

@@ -68,7 +68,7 @@ def calls(message: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def call_of(function: Mapping[str, Any], call: Mapping[str, Any]) -> ToolCall:
-    """Return the call that a record states: its `name` with `arguments`, `args` or `input`."""
+    """Return the call in a record: its `name` with `arguments`, `args` or `input`."""
     stated = (function[key] for key in ("arguments", "args", "input") if key in function)
     return ToolCall(
         name=name_of(function.get("name")) or "tool",
@@ -78,7 +78,7 @@ def call_of(function: Mapping[str, Any], call: Mapping[str, Any]) -> ToolCall:
 
 
 def marks(item: Any) -> bool:
-    """Tell whether an item can only be of this form."""
+    """Return whether an item can only be of this form."""
     if not isinstance(item, Mapping):
         return False
     called = item.get("tool_calls") or item.get("function_call")

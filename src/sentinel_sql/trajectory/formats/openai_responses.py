@@ -45,7 +45,7 @@ def events(item: Any) -> Iterator[Event]:
 
 
 def marks(item: Any) -> bool:
-    """Tell whether an item can only be of this form."""
+    """Return whether an item can only be of this form."""
     if not isinstance(item, Mapping):
         return False
     parts = item.get("content")

@@ -1,6 +1,6 @@
 """ReAct text (`react`): `Thought:`, `Action:`, `Action Input:`, `Observation:`, `Final Answer:`.
 
-One whole text, or chat messages that hold such texts, the observations in a user's turn.
+It is one whole text, or chat messages with such texts and the observations in user turns.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _FENCE = re.compile(r"\A\s*```\w*\n?(.*?)\n?```\s*\Z", re.DOTALL)
 def events(item: Any) -> Iterator[Event]:
     """Yield the events of one text, or of one message that holds such a text."""
     if isinstance(item, str):
-        yield from _of_text(clean(item))
+        yield from _text_events(clean(item))
         return
     for event in openai_messages.events(item):
         if isinstance(event, AgentText):
-            yield from _of_text(event.text)
+            yield from _text_events(event.text)
         elif isinstance(event, UserTurn) and _OBSERVATION.match(event.text):
             yield ToolResult(content=_OBSERVATION.sub("", event.text, count=1).strip())
         elif isinstance(event, UserTurn):
@@ -49,7 +49,7 @@ def events(item: Any) -> Iterator[Event]:
             yield event
 
 
-def _of_text(text: str) -> Iterator[Event]:
+def _text_events(text: str) -> Iterator[Event]:
     labels = list(_LABEL.finditer(text))
     lead = text[: labels[0].start()] if labels else text
     if lead.strip():
@@ -59,10 +59,10 @@ def _of_text(text: str) -> Iterator[Event]:
         end = labels[at + 1].start() if at + 1 < len(labels) else len(text)
         words, kind = text[label.end() : end].strip(), label[1].lower()
         if action is not None and kind != "action input":
-            yield _without_input(action)
+            yield _read_action(action)
             action = None
         if kind == "question":
-            # A prompt's template ends in an empty "Question:", which asks nothing.
+            # A prompt template ends in an empty "Question:".
             if words:
                 yield UserTurn(text=words)
         elif kind in ("thought", "final answer"):
@@ -76,26 +76,28 @@ def _of_text(text: str) -> Iterator[Event]:
         else:
             yield ToolResult(content=words)
     if action is not None:
-        yield _without_input(action)
+        yield _read_action(action)
 
 
-def _without_input(action: str) -> Event:
-    """Read an action whose input stands in itself: `name[input]`, or JSON with `action_input`."""
+def _read_action(action: str) -> Event:
+    """Read an action that holds its input: `name[input]`, or JSON with `action_input`."""
     try:
         stated = json.loads(_bare(action))
     except (ValueError, RecursionError):
         stated = None
     if isinstance(stated, dict) and "action" in stated:
-        name, given = name_of(stated["action"]) or "tool", stated.get("action_input")
+        name, argument = name_of(stated["action"]) or "tool", stated.get("action_input")
         if name.lower() == "final answer":
-            return AgentText(text=clean(given) if isinstance(given, str) else json.dumps(given))
-        return ToolCall(name=name, arguments=given)
+            return AgentText(
+                text=clean(argument) if isinstance(argument, str) else json.dumps(argument)
+            )
+        return ToolCall(name=name, arguments=argument)
     inside = _WITH_INPUT.match(action)
     if inside is not None:
-        name, given = inside[1].strip(), inside[2].strip()
+        name, argument = inside[1].strip(), inside[2].strip()
         if name.lower() in ("finish", "final answer"):
-            return AgentText(text=given)
-        return ToolCall(name=name, arguments=_bare(given))
+            return AgentText(text=argument)
+        return ToolCall(name=name, arguments=_bare(argument))
     return ToolCall(name=name_of(action) or "tool", arguments="")
 
 
@@ -107,7 +109,7 @@ def _bare(text: str) -> str:
 
 
 def marks(item: Any) -> bool:
-    """Tell whether an item can only be of this form."""
+    """Return whether an item can only be of this form."""
     if isinstance(item, str):
         return _ACTION.search(item) is not None
     fields = as_mapping(item) or {}

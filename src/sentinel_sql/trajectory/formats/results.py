@@ -1,4 +1,4 @@
-"""What a tool's printed result says: rows, nothing, or the database's error."""
+"""Reads the printed result of a tool: rows, nothing, or the database's error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sentinel_sql.result_line import error_line, result_line
 from sentinel_sql.trajectory.record import Observation
 
 _LONGEST = 2_000_000
-"""Characters of a printed result that are parsed, ours: beyond, it is kept as text."""
-_TEXT_KEPT = 400
-"""Characters of a result that is no table and are kept, ours."""
+"""Longest printed result that is parsed, in characters (our choice); a longer one is text."""
+_LONGEST_TEXT = 400
+"""Characters kept of a result that is no table (our choice)."""
 _ERROR = re.compile(
     r"\s*(?:\W*(?:sql\s+|database\s+|execution\s+|query\s+)?(?:error|exception|failed|failure)"
     r"(?:\s+(?:while\s+)?(?:executing|running|in)\s+(?:the\s+)?(?:sql|query|statement)\b[^:\n]{0,40})?"
@@ -35,31 +35,31 @@ _ROW_KEYS = ("rows", "data", "results", "result", "records", "output")
 
 
 def read_value(content: Any, *, failed: bool = False) -> Observation:
-    """Read what a query gave back: a printed text, or typed data, of which lists are rows.
+    """Read the result of a query: a printed text, or typed data, in which lists are rows.
 
     Args:
         content: text as in `read_result`, or a value.
-        failed: the log itself says that the call failed, so any text is an error.
+        failed: True if the log itself says that the call failed; any text is then an error.
     """
     if isinstance(content, str):
         observation = read_result(content)
         return _error(content) if failed and observation.kind != "error" else observation
     if failed or (isinstance(content, dict) and content.get("error")):
-        told = content.get("error") if isinstance(content, dict) else None
-        return _error(str(told or content))
+        message = content.get("error") if isinstance(content, dict) else None
+        return _error(str(message or content))
     rows = _rows(content)
     try:
         return _table(rows if rows is not None else [[content]], more=False)
     except (ValueError, RecursionError):
-        # A number of too many digits, say: it has no text.
+        # For example a number with too many digits, which has no text.
         return Observation(kind="rows", truncated=True, text=type(content).__name__)
 
 
 def read_result(text: str) -> Observation:
-    """Read what a query printed: a Python or JSON list of rows, an error, or any other text.
+    """Read the printed result of a query: a Python or JSON list of rows, an error, or other text.
 
-    Text behind a list means that more rows were there. A text that is none of these counts as
-    rows of unknown number: a bare `none` or `failed` may well be a cell.
+    Text after a list means that there were more rows. Any other text counts as rows of unknown
+    number, since a bare `none` or `failed` may be a cell.
     """
     if _NOTHING.match(text):
         return _table((), more=False)
@@ -71,11 +71,11 @@ def read_result(text: str) -> Observation:
         return _table(rows, more=bool(rest.strip()))
     if _ERROR.match(text):
         return _error(text)
-    return Observation(kind="rows", truncated=True, text=one_line(text, _TEXT_KEPT))
+    return Observation(kind="rows", truncated=True, text=one_line(text, _LONGEST_TEXT))
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return the text folded to one line of at most `limit` characters."""
+    """Return the text in one line of at most `limit` characters."""
     folded = " ".join(text.split())
     return folded if len(folded) <= limit else folded[: limit - 1] + "…"
 
@@ -92,15 +92,15 @@ def _table(rows: Sequence[Sequence[object]], *, more: bool) -> Observation:
 
 
 def _error(text: str) -> Observation:
-    """Return the database's own words, without the prefix and the query that drivers add."""
+    """Return the database's own message, without the prefix and the query of drivers."""
     words = _ERROR.sub("", text, count=1)
     words = _DRIVER.sub("", words, count=1) or text
-    words = one_line(re.split(r"\n\s*\[SQL: |\n\(Background", words)[0], _TEXT_KEPT)
+    words = one_line(re.split(r"\n\s*\[SQL: |\n\(Background", words)[0], _LONGEST_TEXT)
     return Observation(kind="error", error=words, text=error_line(words))
 
 
 def _value(text: str) -> tuple[Any, str]:
-    """Return the value that the text begins with, and what stands behind it; None for neither."""
+    """Return the value at the start of a text, and the text after it; None without a value."""
     stripped = text.strip()
     if len(stripped) > _LONGEST or not stripped.startswith(("[", "(", "{")):
         return None, text
@@ -109,7 +109,7 @@ def _value(text: str) -> tuple[Any, str]:
     except (ValueError, RecursionError):
         pass
     close = len(stripped)
-    # A note may follow the list and hold brackets too, so the last few are tried.
+    # A note after the list may hold brackets too, so the last few brackets are tried.
     for _ in range(4):
         close = max(stripped.rfind(bracket, 0, close) for bracket in "])}")
         if close < 0:
@@ -122,10 +122,10 @@ def _value(text: str) -> tuple[Any, str]:
 
 
 def _rows(value: Any) -> list[list[object]] | None:
-    """Return the rows of a parsed value, or None where it is no table."""
+    """Return the rows of a parsed value, or None if it is no table."""
     if isinstance(value, dict):
-        held = next((value[key] for key in _ROW_KEYS if isinstance(value.get(key), list)), None)
-        return _rows(held) if held is not None else [list(value.values())]
+        nested = next((value[key] for key in _ROW_KEYS if isinstance(value.get(key), list)), None)
+        return _rows(nested) if nested is not None else [list(value.values())]
     if not isinstance(value, list | tuple):
         return None
     if isinstance(value, tuple) and not any(isinstance(item, list | tuple) for item in value):

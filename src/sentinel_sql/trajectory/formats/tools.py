@@ -1,4 +1,4 @@
-"""Which tools run SQL, in which argument it stands, and which tools end a run."""
+"""The tools that run SQL, their arguments with SQL, and the tools that end a run."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ SQL_TOOLS = frozenset(
      "query_sql_db", "query_database", "query_db", "execute_sql", "execute_sql_query",
      "execute_query", "database_query", "db_query", "sqlite_query", "read_query"}
 )  # fmt: skip
-"""Tools that run SQL whatever their text begins with, by common names."""
+"""Common names of tools that run SQL, for any text of the argument."""
 
 CHECKERS = frozenset(
     {"sql_db_query_checker", "query_checker", "query_sql_checker", "check_sql", "check_query",
      "validate_sql", "validate_query", "explain_query", "format_sql"}
 )  # fmt: skip
-"""Tools that are given a query and don't run it, by common names."""
+"""Common names of tools that get a query but don't run it."""
 
 FINAL_TOOLS = frozenset(
     {"final_answer", "submit_answer", "submit_final_answer", "final_result", "submit",
      "submit_sql", "final_sql", "provide_final_answer", "finish", "answer", "attempt_completion"}
 )  # fmt: skip
-"""Tools that end a run, by common names."""
+"""Common names of tools that end a run."""
 
 ARGUMENTS = (
     "query", "sql", "sql_query", "statement", "sql_statement", "command", "code", "input",
     "__arg1", "final_sql",
 )  # fmt: skip
-"""Names of arguments that hold SQL, the likeliest first."""
+"""Names of arguments that hold SQL, the most likely first."""
 
 _SQL = re.compile(
     r"\s*+(?:--[^\n]*\n\s*+|(?>/\*.*?\*/)\s*+|\(\s*+)*+(?:(?:SELECT|WITH|VALUES|PRAGMA|EXPLAIN|INSERT|UPDATE"
@@ -50,8 +50,8 @@ class Tools:
     """The tools of an agent.
 
     Attributes:
-        sql: name → the argument that holds its SQL, None for the usual ones. Empty: the tools of
-            `SQL_TOOLS`, and any other but `CHECKERS` that is given a text that begins like SQL.
+        sql: name → the argument with its SQL, or None for the usual ones. If empty: the tools of
+            `SQL_TOOLS`, and any other tool except `CHECKERS` that gets a text like SQL.
         final: names of tools that end a run.
     """
 
@@ -63,8 +63,8 @@ def tools(sql: tuple[str, ...] = (), final: tuple[str, ...] = ()) -> Tools:
     """Return the tools of an agent.
 
     Args:
-        sql: `NAME` or `NAME:ARGUMENT`, a tool each; they take the place of the common names.
-        final: names that end a run, beside the common ones.
+        sql: `NAME` or `NAME:ARGUMENT` of each tool; they replace the common names.
+        final: further names of tools that end a run.
 
     Raises:
         InputError: a name is blank.
@@ -79,13 +79,13 @@ def tools(sql: tuple[str, ...] = (), final: tuple[str, ...] = ()) -> Tools:
 
 
 def ends_run(call: ToolCall, known: Tools) -> bool:
-    """Tell whether a call hands in the answer."""
+    """Return whether a call ends the run."""
     named = {bare_name(name) for name in known.final}
     return call.name in known.final or bare_name(call.name) in named
 
 
 def query_of(call: ToolCall, known: Tools) -> str | None:
-    """Return the SQL that a call runs, or None where it runs none."""
+    """Return the SQL that a call runs, or None."""
     arguments, name = arguments_of(call), bare_name(call.name)
     if known.sql:
         stated = next(
@@ -108,7 +108,7 @@ def query_in(arguments: Any) -> str | None:
 
 
 def arguments_of(call: ToolCall) -> Any:
-    """Return a call's arguments: of JSON text what it holds, else as they are."""
+    """Return a call's arguments; JSON text is parsed."""
     if not isinstance(call.arguments, str):
         return call.arguments
     try:

@@ -1,4 +1,4 @@
-"""Tool calls while their results come in: whose result is whose, and what a call was given."""
+"""Tool calls of a run: assigns results to calls, and looks for SQL in arguments."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sentinel_sql.trajectory.record import Step
 
 
 @dataclass(kw_only=True, slots=True)
-class TakenCall:
-    """A call and what is known of its result. `batch` counts the turns that calls were made in."""
+class OpenCall:
+    """A tool call and its result. `batch` counts the agent's turns with calls."""
 
     call: ToolCall
     sql: str | None
@@ -24,8 +24,8 @@ class TakenCall:
     step: Step | None = None
 
 
-def owner(result: ToolResult, waiting: list[TakenCall]) -> TakenCall | None:
-    """Return the open call that a result belongs to: of equal ids, the newest turn's first."""
+def owner(result: ToolResult, waiting: list[OpenCall]) -> OpenCall | None:
+    """Return the open call of a result: the first of the newest turn with this id or name."""
     if result.id is not None:
         named = [one for one in waiting if one.call.id == result.id]
         waiting = named or [one for one in waiting if one.call.id is None]
@@ -36,25 +36,25 @@ def owner(result: ToolResult, waiting: list[TakenCall]) -> TakenCall | None:
 
 
 def ran_well(step: Step) -> bool:
-    """Tell whether a step's query ran without an error."""
+    """Return whether a step's query ran without an error."""
     return step.observation.kind in ("rows", "empty")
 
 
 def same_form(sql: str) -> str:
-    """Return a query so that two that differ in blanks and closing semicolons are equal."""
+    """Return a query without differences in blanks and final semicolons."""
     return " ".join(sql.split()).rstrip("; ")
 
 
-def hides_sql(taken: TakenCall) -> bool:
-    """Tell whether a call that was taken for one without SQL is given some after all."""
-    if taken.sql or taken.final or bare_name(taken.call.name) in CHECKERS:
+def hides_sql(call: OpenCall) -> bool:
+    """Return whether a call without a read query has SQL in its arguments."""
+    if call.sql or call.final or bare_name(call.call.name) in CHECKERS:
         return False
-    given = arguments_of(taken.call)
-    values: list[Any] = list(given.values()) if isinstance(given, dict) else [given]
-    return query_in(given) is not None or any(holds_sql(as_text(value)) for value in values)
+    arguments = arguments_of(call.call)
+    values: list[Any] = list(arguments.values()) if isinstance(arguments, dict) else [arguments]
+    return query_in(arguments) is not None or any(holds_sql(as_text(value)) for value in values)
 
 
-def unmatched(calls: list[TakenCall], *, orphaned: bool) -> str | None:
+def unmatched(calls: list[OpenCall], *, orphaned: bool) -> str | None:
     """Say why nobody knows whose result is whose, or return None.
 
     Args:
