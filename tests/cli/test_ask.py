@@ -82,8 +82,8 @@ def test_another_agent_is_not_judged_and_delivers_only_where_that_was_asked_for(
         *("--base-url", endpoint.url, "--model", "another"),
     )
     closed = sentinel(*ask, "--json")
+    assert closed.code == 0, closed.err
     answer = closed.document["answer"]
-    assert closed.code == 0
     assert (answer["decision"], answer["status"], answer["reason"]) == (
         *("refuse", "unavailable", "other-agent"),
     )

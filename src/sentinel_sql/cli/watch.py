@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -47,10 +47,11 @@ def follow(session: GuardSession, steps: Iterable[Step], show: Show) -> tuple[An
 
 
 def answer_json(answer: Answer) -> Mapping[str, Any]:
-    """Return an answer as JSON-ready data, without its value."""
-    fields = asdict(answer)
+    """Return an answer as JSON-ready data, without its value; a fault by its message."""
+    fields = asdict(replace(answer, value=None, fault=None))
     fields.pop("value")
-    return {**fields, "delivered": answer.delivered}
+    fault = None if answer.fault is None else str(answer.fault)
+    return {**fields, "fault": fault, "delivered": answer.delivered}
 
 
 def rules_json(guard: Guard) -> Mapping[str, Any]:
