@@ -17,6 +17,7 @@ from sentinel_sql.decision.agent_loop import guarded
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer
+from sentinel_sql.errors import SentinelError
 from sentinel_sql.report.terminal.gauges import State, dials, header, row
 from sentinel_sql.report.terminal.table import Layout, column
 from sentinel_sql.trajectory.agent_identity import difference
@@ -50,7 +51,9 @@ def answer_json(answer: Answer) -> Mapping[str, Any]:
     """Return an answer as JSON-ready data, without its value; a fault by its message."""
     fields = asdict(replace(answer, value=None, fault=None))
     fields.pop("value")
-    fault = None if answer.fault is None else str(answer.fault)
+    its = answer.fault
+    # The text of an error that Sentinel did not raise may quote data.
+    fault = str(its) if isinstance(its, SentinelError) else its and type(its).__name__
     return {**fields, "fault": fault, "delivered": answer.delivered}
 
 
