@@ -213,7 +213,8 @@ def test_show_stops_where_the_policy_stops(fitted: Project, sentinel: Sentinel) 
     decisions = set()
     for trajectory in list(read_trajectories(fitted.store))[:60]:
         call = sentinel(
-            "show", fitted.store, trajectory.question.id, "--monitor", fitted.monitor, "--json"
+            *("show", fitted.store, trajectory.question.id, "--monitor", fitted.monitor),
+            *("--stakes", 0, "--json"),  # so few calibration answers carry no other
         )
         states = call.document["states"]
         assert len(states) == len(trajectory.steps) + 1
@@ -322,6 +323,9 @@ def test_a_shown_run_says_by_which_rules(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     run = next(iter(read_trajectories(fitted.store))).question.id
-    shown = ("show", fitted.store, run, "--monitor", fitted.monitor, "--stakes", 4)
-    assert "λ = 4 delivers answers from τ = 0.8 on; early stop off\n" in sentinel(*shown).out
-    assert "early stop off" not in sentinel(*shown, "--early-stop").out
+    shown = ("show", fitted.store, run, "--monitor", fitted.monitor, "--stakes")
+    assert "λ = 0 delivers answers from τ = 0 on; early stop off\n" in sentinel(*shown, 0).out
+    assert "early stop off" not in sentinel(*shown, 0, "--early-stop").out
+    assert "λ = 4 is above what this monitor can serve: nothing is delivered\n" in (
+        sentinel(*shown, 4).out
+    )

@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import make_step
-from sentinel_sql.trajectory.record import Trajectory
+from sentinel_sql.trajectory.record import Step, Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
 
 CLOCK = "2100-12-31 23:59:00"
@@ -112,6 +113,7 @@ def test_each_kind_of_run_gets_its_label(
         ("how  MANY?\n", 0),
         ("Database: ward.\nQuestion: How many? Answer in SQL.", 0),
         ("How many men?", 1),
+        (" ", 1),
         ("Which?", 1),
     ],
 )
@@ -138,6 +140,26 @@ def test_a_runaway_answer_is_stopped_and_unjudged(database: Counting) -> None:
     assert [(label.correct, label.reason) for label in labels] == [(None, "timed-out")]
 
 
+LARGE = "SELECT length(group_concat(printf('%.*c', 90000000, 'a'))) - 269999999 FROM t"
+
+
+def test_an_answer_that_needs_more_memory_than_it_may_take_is_unjudged(tmp_path: Path) -> None:
+    path = tmp_path / "ward.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE t (x TEXT); INSERT INTO t VALUES ('a'), ('b'), ('c')"
+        )
+    large = Question(id="large", text="?", answerable=True, gold_sql=LARGE)
+    for megabytes, reason, left_out in ((100, "out-of-memory", 1), (1000, "strict-match", 0)):
+        limits = Limits(memory=megabytes * 10**6)
+        with SqliteDatabase.open(path, clock=CLOCK, limits=limits) as small:
+            runs = [run("count", LARGE), run("large", "SELECT 3")]
+            made = label_runs(runs, [COUNT, large], small, "rules", "sentinel-1")
+        assert made.labels[0].reason == reason
+        assert made.labels[0].without_verdict is bool(left_out)
+        assert list(made.unlabelled.values()) == ["gold-out-of-memory"] * left_out
+
+
 @pytest.mark.parametrize(
     ("last", "named", "differ"),
     [
@@ -156,6 +178,27 @@ def test_a_run_that_states_two_answers_is_left_out_and_counted(
     odd = odd.model_copy(update={"steps": (step,)})
     labelling = label_runs([odd], QUESTIONS, database, "rules", "sentinel-1")
     assert labelling.to_json()["unlabelled"] == ({"two-answers": 1} if differ else {})
+
+
+@pytest.mark.parametrize("question", ["count", "phone"])
+@pytest.mark.parametrize(
+    ("last", "outcome", "differ"),
+    [
+        (make_step(1, action="final_sql", sql="SELECT 3"), "abstained", True),
+        (make_step(1, action="final_sql", sql="SELECT 3"), "cap", True),
+        (make_step(1, action="final_null"), "cap", True),
+        (make_step(1, action="final_null"), "abstained", False),
+        (make_step(1, action="sql", sql="SELECT 3"), "cap", False),
+        (make_step(1, action="sql", sql="SELECT 3"), "abstained", False),
+    ],
+)
+def test_a_run_whose_outcome_contradicts_its_last_step_is_left_out_and_counted(
+    database: Counting, question: str, last: Step, outcome: str, differ: bool
+) -> None:
+    odd = run(question, None, outcome).model_copy(update={"steps": (last,)})
+    labelling = label_runs([odd], QUESTIONS, database, "rules", "sentinel-1")
+    assert labelling.to_json()["unlabelled"] == ({"two-answers": 1} if differ else {})
+    assert len(labelling.labels) == (not differ)
 
 
 def test_what_cannot_be_decided_is_left_out_and_counted(database: Counting) -> None:

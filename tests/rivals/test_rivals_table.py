@@ -25,6 +25,7 @@ from sentinel_sql.evaluation.bootstrap import LEVEL, Resampling
 from sentinel_sql.evaluation.exhibit_record import Evidence, Exhibit
 from sentinel_sql.evaluation.metrics import risk_coverage
 from sentinel_sql.evaluation.options import Options
+from sentinel_sql.evaluation.replay import replay
 from sentinel_sql.evaluation_store import tables
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.labels.record import Label
@@ -124,6 +125,31 @@ def fitted_text(frame: pd.DataFrame, column: str) -> pd.Series:
     return pd.Series(model.decision_function(vectorizer.transform(frame[column])), frame.index)
 
 
+def confidences(frozen: pd.DataFrame, asked: pd.DataFrame) -> Any:
+    """Scikit-learn's isotonic fit, its blocks shrunk to (k+1)/(n+2) and pooled until they rise."""
+    isotonic = IsotonicRegression(y_min=0, y_max=1).fit(frozen.score, frozen.correct)
+    blocks = (
+        frozen.assign(level=isotonic.predict(frozen.score).round(12))
+        .groupby("level")
+        .agg(
+            low=("score", "min"), high=("score", "max"), k=("correct", "sum"), n=("correct", "size")
+        )
+        .reset_index(drop=True)
+    )
+    while (flat := np.flatnonzero(np.diff((blocks.k + 1) / (blocks.n + 2)) <= 0)).size:
+        names = blocks.index.to_series()
+        names.iloc[flat[0] + 1] = names.iloc[flat[0]]
+        blocks = (
+            blocks.groupby(names.to_numpy())
+            .agg({"low": "min", "high": "max", "k": "sum", "n": "sum"})
+            .reset_index(drop=True)
+        )
+    level = (blocks.k + 1) / (blocks.n + 2)
+    knots = pd.DataFrame({"at": [*blocks.low, *blocks.high], "level": [*level, *level]})
+    knots = knots.drop_duplicates("at").sort_values("at")
+    return np.interp(asked.score, knots["at"], knots["level"])
+
+
 @pytest.fixture(scope="module")
 def again() -> dict[str, pd.DataFrame]:
     """The rivals' figures made again with pandas and scikit-learn, without our code."""
@@ -140,9 +166,7 @@ def again() -> dict[str, pd.DataFrame]:
     for name, score in scores.items():
         told = frame.assign(score=score)
         frozen = told[(told.pool == "calibration") & told.answered]
-        isotonic = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-        isotonic.fit(frozen.score, frozen.correct)
-        made[name] = told.assign(confidence=isotonic.predict(told.score)).query("pool == 'heldout'")
+        made[name] = told.assign(confidence=confidences(frozen, told)).query("pool == 'heldout'")
     return made
 
 
@@ -186,9 +210,11 @@ def test_the_monitor_s_row_is_the_monitor_that_was_evaluated() -> None:
     assert head.answerable == heads["correctness"].auroc
     earned = {(r.rival, r.stakes): r.rs for r in made["rival_payoffs"].rows}
     systems = {(r.system, r.stakes): r.rs for r in found.exhibits["ladder"].rows}
+    unlimited = found.thresholds.model_copy(update={"served": None})  # rivals have no such limit
     for stakes in (1.0, 4.0, 9.0):
+        chow = replay(found.scores, "chow", thresholds=unlimited, stakes=stakes)
+        assert earned[DELIVERY, stakes].estimate == pytest.approx(chow.rs, abs=1e-12)
         for rival, system in (
-            (DELIVERY, "chow"),
             ("deliver all", "vanilla"),
             ("withhold all", "always-abstain"),
         ):
@@ -426,9 +452,7 @@ def test_every_figure_can_be_had_again_from_the_listed_scores_alone(tmp_path: Pa
         row = rows[str(name)]
         assert (row.n, row.calibrated_on) == (len(answers), len(frozen))
         assert row.auroc.estimate == pytest.approx(roc_auc_score(answers.correct, answers.score))
-        isotonic = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-        isotonic.fit(frozen.score, frozen.correct)
-        np.testing.assert_allclose(answers.confidence, isotonic.predict(answers.score), atol=1e-9)
+        np.testing.assert_allclose(answers.confidence, confidences(frozen, answers), atol=1e-9)
         # Rank by rank, ties in their mean order: independent of the product's closed form.
         risks = [
             np.mean(np.cumsum(~shuffled.correct.to_numpy()) / np.arange(1, len(shuffled) + 1))

@@ -115,7 +115,8 @@ def write_labels_file(place: Path) -> None:
 
 def read_bundle(place: Path) -> object:
     its = bundle.load(place)
-    return its.agent, its.facts, its.thresholds, [v.tobytes() for v in its.calibration.values()]
+    columns = its.calibration.to_columns().values()
+    return its.agent, its.facts, its.thresholds, [v.tobytes() for v in columns]
 
 
 def write_pools(place: Path) -> None:

@@ -44,7 +44,8 @@ class ExecutionResult:
 
     `rows` holds at most `Limits.rows` rows. `truncated` is True if there were more rows or a cell
     was cut, and `cells_cut` only if a cell was. `error` is the database's error in one line, or
-    why the statement was refused. `timed_out` is True if the deadline ended the statement.
+    why the statement was refused. `timed_out` is True if the deadline ended the statement,
+    `out_of_memory` if its memory did, or if the query's process was ended.
     """
 
     kind: ResultKind
@@ -55,6 +56,7 @@ class ExecutionResult:
     error: str | None = None
     seconds: float = 0.0
     timed_out: bool = False
+    out_of_memory: bool = False
 
 
 class Database(Protocol):

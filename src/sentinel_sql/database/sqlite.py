@@ -27,6 +27,7 @@ from sentinel_sql.database.sqlite_connection import (
 from sentinel_sql.database.worker_process import WorkerProcess
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.schema import Schema
+from sentinel_sql.storage.paths import path_of
 
 _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
@@ -91,7 +92,7 @@ class SqliteDatabase:
             DatabaseError: the file is missing, no SQLite database, damaged, locked or empty.
             InputError: the clock is no time.
         """
-        path = Path(path)
+        path = path_of(path)
         name = path.stem if name is None else name
         clock = default_clock(name) if clock is None else check_clock(clock)
         if not os.path.isfile(path):

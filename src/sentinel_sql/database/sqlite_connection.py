@@ -93,7 +93,6 @@ class Connection:
         self._deadline = deadline
         self._clock = clock
         self._gatekeeper = Gatekeeper()
-        self.out_of_memory = False
         self._sqlite = connect(uri, wait=min(BUSY_SECONDS, limits.seconds / 2))
         try:
             self._set_up(alone)
@@ -177,9 +176,8 @@ class Connection:
         if code == sqlite3.SQLITE_INTERRUPT:
             return too_long(self._limits, started)
         if isinstance(error, MemoryError) or code == sqlite3.SQLITE_NOMEM:
-            self.out_of_memory = True
             megabytes = f"{self._limits.memory / 1e6:,.0f} MB"
-            return failed("error", f"the query needs more memory than its {megabytes}", started)
+            return out_of_memory(f"the query needs more memory than its {megabytes}", started)
         return failed("error", names.explain(str(error)) or type(error).__name__, started)
 
     def _set_up(self, alone: bool) -> None:
@@ -237,6 +235,11 @@ def too_long(limits: Limits, started: float) -> ExecutionResult:
         failed("error", f"interrupted: the query ran longer than {limits.seconds:g} s", started),
         timed_out=True,
     )
+
+
+def out_of_memory(reason: str, started: float) -> ExecutionResult:
+    """Return the result of an execution that ended for want of memory, or with its process."""
+    return replace(failed("error", reason, started), out_of_memory=True)
 
 
 def primary_code(error: BaseException) -> int | None:

@@ -73,8 +73,8 @@ def _serve(connection: Connection, sql: str, replies: BinaryIO) -> bool:
     except sqlite3.DatabaseError as error:
         _reply(replies, ["fault", primary_code(error), str(error)])
         return False
-    _reply(replies, ["end", connection.out_of_memory, *_fields(result)])
-    return connection.out_of_memory
+    _reply(replies, ["end", *_fields(result)])
+    return result.out_of_memory
 
 
 def _fields(result: ExecutionResult) -> list[Any]:
@@ -86,6 +86,7 @@ def _fields(result: ExecutionResult) -> list[Any]:
         result.cells_cut,
         result.error,
         result.timed_out,
+        result.out_of_memory,
     ]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
-from sentinel_sql.database.sqlite_connection import FileFaultError, failed, too_long
+from sentinel_sql.database.sqlite_connection import FileFaultError, out_of_memory, too_long
 from sentinel_sql.database.wire import HEAD, frame_of, message_of
 from sentinel_sql.database.worker import LONGEST_SECONDS
 from sentinel_sql.errors import DatabaseError
@@ -136,7 +136,7 @@ class WorkerProcess:
                 raise FileFaultError(*fields)
             else:
                 break
-        spent, result_kind, columns, last, truncated, cells_cut, error, timed_out = fields
+        result_kind, columns, last, truncated, cells_cut, error, timed_out, spent = fields
         if spent:
             self.close()
         if error is None:
@@ -152,6 +152,7 @@ class WorkerProcess:
             error=error,
             seconds=time.perf_counter() - started,
             timed_out=timed_out,
+            out_of_memory=spent,
         )
 
     def _result_after_end(self, started: float) -> ExecutionResult:
@@ -160,10 +161,9 @@ class WorkerProcess:
         if code == -signal.SIGALRM or time.perf_counter() - started > self._limits.seconds:
             return too_long(self._limits, started)
         if code == -signal.SIGKILL:
-            return failed("error", "the query's process was ended from outside", started)
+            return out_of_memory("the query's process was ended from outside", started)
         megabytes = self._limits.memory / 1e6
-        return failed(
-            "error",
+        return out_of_memory(
             f"the query ended its process; it may need more than {megabytes:,.0f} MB of memory",
             started,
         )

@@ -35,6 +35,7 @@ from sentinel_sql.evaluation_store.views import VIEWS, views_text
 from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.storage.checksums import sealed
+from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.storage.whole_file import (
     OccupiedError,
@@ -120,7 +121,7 @@ def save(
     Raises:
         InputError: the folder holds something other than an evaluation, or can't be written.
     """
-    folder = Path(folder)
+    folder = path_of(folder)
     contents = {SCORES: packed(columns_of(evaluation.evidence))}
     if evaluation.views:
         contents[VIEWS] = views_text(evaluation.views).encode()
@@ -145,7 +146,7 @@ def check_place(folder: str | Path) -> None:
     Raises:
         InputError: the folder holds something other than an evaluation, or is no folder.
     """
-    with _refusing(Path(folder)):
+    with _refusing(path_of(folder)):
         check_replaceable(folder, known_by=DOCUMENT, parts=PARTS, kind="evaluation")
 
 
@@ -155,7 +156,7 @@ def read(folder: str | Path) -> StoredEvaluation:
     Raises:
         InputError: the folder is missing, damaged, or written by another version.
     """
-    folder = Path(folder)
+    folder = path_of(folder)
     document = read_document(
         folder / DOCUMENT, kind="evaluation", stated=FORMAT, again=_AGAIN, refusal=InputError
     )

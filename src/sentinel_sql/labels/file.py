@@ -18,6 +18,7 @@ from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.record import FORMAT, JudgeName, Label, Labels, LabelsHeader
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.checksums import Line, read_lines, with_checksum
+from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.whole_file import check_writable, write_whole
 
 _REMEDY = "make it again with `sentinel label`"
@@ -29,7 +30,7 @@ def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterab
     Raises:
         LabelsError: two labels have one question id, or the file can't be written.
     """
-    path = Path(path)
+    path = path_of(path)
     records: list[dict[str, Any]] = []
     seen: set[str] = set()
     for label in labels:
@@ -90,7 +91,7 @@ def read_labels(path: str | PathLike[str]) -> Labels:
         LabelsError: the file is missing, isn't a labels file, has another version, is cut
             short, or labels a question twice.
     """
-    path = Path(path)
+    path = path_of(path)
     try:
         data = path.read_bytes()
         data.decode()

@@ -26,6 +26,9 @@ UNJUDGED = "unjudged"
 TIMED_OUT = "timed-out"
 """Reason of an answer whose query took too long; slow isn't wrong, so it is unjudged."""
 
+OUT_OF_MEMORY = "out-of-memory"
+"""The reason of an answer whose query needed more memory than it may take: unjudged, too."""
+
 TIED = "tied"
 """Reason of an answer that is right because tied rows of the gold may come in its order too."""
 

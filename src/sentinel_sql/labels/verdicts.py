@@ -14,6 +14,7 @@ from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.case import Case
 from sentinel_sql.storage.append_log import AppendLog, read_count
 from sentinel_sql.storage.checksums import read_lines
+from sentinel_sql.storage.paths import path_of
 
 FORMAT: Final = "sentinel-verdicts/1"
 _START: Final = b'{"format":"sentinel-verdicts/1"'
@@ -59,7 +60,7 @@ class VerdictLog:
             LabelsError: another process writes to the file, a line is damaged, or the file can't
                 be written.
         """
-        path = Path(path)
+        path = path_of(path)
 
         def check() -> None:  # a file of another kind, given by mistake, must stay unchanged
             if path.exists():
@@ -118,7 +119,7 @@ def read_verdicts(path: str | Path) -> list[StoredVerdict]:
     Raises:
         LabelsError: the file can't be read, or a line is no verdict.
     """
-    path, found = Path(path), []
+    path, found = path_of(path), []
     try:
         expected = read_count(path)
         with path.open("rb") as lines:

@@ -35,6 +35,7 @@ from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.schema import Schema
+from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
 from sentinel_sql.storage.whole_file import OccupiedError, check_replaceable, whole_folder
 
@@ -60,7 +61,7 @@ def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
     Raises:
         BundleError: the folder holds something other than a bundle, or can't be written.
     """
-    folder = Path(folder)
+    folder = path_of(folder)
     with (
         _bundle_errors(folder),
         whole_folder(folder, known_by=MANIFEST, parts=_FILES, kind="monitor") as staged,
@@ -82,8 +83,8 @@ def check_place(folder: str | PathLike[str]) -> None:
     Raises:
         BundleError: the folder holds something other than a bundle, or can't be written.
     """
-    with _bundle_errors(Path(folder)):
-        check_replaceable(Path(folder), known_by=MANIFEST, parts=_FILES, kind="monitor")
+    with _bundle_errors(path_of(folder)):
+        check_replaceable(path_of(folder), known_by=MANIFEST, parts=_FILES, kind="monitor")
 
 
 @contextmanager
@@ -104,7 +105,7 @@ def load(folder: str | PathLike[str]) -> Monitor:
     Raises:
         BundleError: the folder is missing, damaged, or written by another version.
     """
-    folder = Path(folder)
+    folder = path_of(folder)
     manifest = _read_manifest(folder)
     try:
         arrays, columns = (

@@ -14,6 +14,7 @@ from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.answer_form import select_form
 from sentinel_sql.labels.file import write_labels
 from sentinel_sql.labels.record import (
+    OUT_OF_MEMORY,
     TIED,
     TIMED_OUT,
     UNJUDGED,
@@ -45,10 +46,10 @@ class Labelling:
     """Labels in the order of the runs, and the runs without a label.
 
     `unlabelled` maps a run's id to the reason: `gold-fails` (the gold SQL fails), `gold-timed-out`
-    (it takes too long), `cut` (a result was cut at the executor's limits, and the rest would
-    decide) or `two-answers` (the run's outcome names another query than its last step).
-    `reworded` counts runs whose question has another text than the file's question of that id:
-    the id may be another question's.
+    (it takes too long), `gold-out-of-memory` (it takes too much memory), `cut` (a result was cut at
+    the executor's limits, and the rest would decide) or `two-answers` (the run's outcome is not
+    that of its last step). `reworded` counts runs whose question has another text than the file's
+    question of that id: the id may be another question's.
     """
 
     header: LabelsHeader
@@ -157,11 +158,13 @@ def compare_runs(
     by_gold: dict[str, list[Trajectory]] = defaultdict(list)
     for run in runs:
         question = question_of[run.question.id]
-        if run.outcome.kind == "answered" and question.gold_sql is not None:
+        if run.states_two_answers:
+            unlabelled[run.question.id] = "two-answers"
+        elif run.outcome.kind == "answered" and question.gold_sql is not None:
             by_gold[question.gold_sql].append(run)
         else:
             labels[run.question.id] = _label_without_comparison(run, question)
-    done = len(labels)
+    done = len(labels) + len(unlabelled)
     for gold_sql, same_gold in by_gold.items():
         gold = database.execute(equivalence.postprocess(gold_sql))
         for run in same_gold:
@@ -194,7 +197,7 @@ def _is_reworded(run: Trajectory, question: Question) -> bool:
     given, known = (
         " ".join(text.casefold().split()) for text in (run.question.text, question.text)
     )
-    return known not in given and given not in known
+    return not given or (known not in given and given not in known)
 
 
 def _questions_of_runs(
@@ -250,15 +253,18 @@ def _compare(
     mode: Equivalence,
 ) -> Label | str:
     """Return the label of an answer to an answerable question, or the reason for none."""
-    if run.states_two_answers:
-        return "two-answers"
     if gold.kind in ("error", "refused"):
-        return "gold-timed-out" if gold.timed_out else "gold-fails"
+        if gold.timed_out or gold.out_of_memory:
+            return f"gold-{TIMED_OUT if gold.timed_out else OUT_OF_MEMORY}"
+        return "gold-fails"
     gold_sql, final_sql = question.gold_sql or "", run.outcome.final_sql or ""
     given = database.execute(mode.postprocess(final_sql))
-    if given.timed_out:
+    if given.timed_out or given.out_of_memory:
         return Label(
-            question_id=run.question.id, answerable=True, outcome="answered", reason=TIMED_OUT
+            question_id=run.question.id,
+            answerable=True,
+            outcome="answered",
+            reason=TIMED_OUT if given.timed_out else OUT_OF_MEMORY,
         )
     strict = strict_match(mode, question.text, gold_sql, gold, given)
     if strict is None:

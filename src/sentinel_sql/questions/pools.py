@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
@@ -19,6 +18,7 @@ from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.questions.templates import template_of as template_of_one
 from sentinel_sql.questions.templates import templates_of
+from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.whole_file import write_whole
 
 FORMAT = "sentinel-pools/1"
@@ -123,7 +123,7 @@ class Pools:
         Raises:
             PoolsError: the file can't be written.
         """
-        path = Path(path)
+        path = path_of(path)
         text = json.dumps({**self._content(), "sha256": self.sha256}, indent=1) + "\n"
         try:
             write_whole(path, text)
@@ -140,7 +140,7 @@ class Pools:
             PoolsError: the file is missing, isn't a manifest, has another version, or was
                 changed after it was written.
         """
-        path = Path(path)
+        path = path_of(path)
         try:
             data = json.loads(path.read_bytes())
         except OSError as error:

@@ -21,6 +21,7 @@ from sentinel_sql.questions.csv_table import csv_records
 from sentinel_sql.questions.ehrsql import question_2024, v1_question
 from sentinel_sql.questions.own import column_name, own_question
 from sentinel_sql.questions.record import Question
+from sentinel_sql.storage.paths import path_of
 
 _GZIP = b"\x1f\x8b"
 _OTHER_KINDS: Mapping[bytes, str] = {
@@ -50,7 +51,9 @@ def read_questions(paths: Sequence[str | PathLike[str]] | str | PathLike[str]) -
         QuestionsError: a file can't be read or understood, a question is incomplete, or two
             questions have one id.
     """
-    files_given = [Path(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
+    if isinstance(paths, str | PathLike) or not isinstance(paths, Iterable):
+        paths = [paths]
+    files_given = [path_of(path) for path in paths]
     if not files_given:
         raise QuestionsError("no question file given: name at least one")
     files = [_load(_data_file(path) if os.path.isdir(path) else path) for path in files_given]

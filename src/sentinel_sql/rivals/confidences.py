@@ -19,6 +19,7 @@ from pydantic import Field, ValidationError
 from sentinel_sql.errors import StoreError
 from sentinel_sql.storage.append_log import AppendLog, read_count
 from sentinel_sql.storage.checksums import read_lines
+from sentinel_sql.storage.paths import path_of
 from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import AgentInfo, Count, Record, Trajectory
 from sentinel_sql.trajectory.store import manifest_in, write_manifest
@@ -94,7 +95,7 @@ def read_confidences(folder: str | Path) -> tuple[ConfidencesManifest, list[Conf
     Raises:
         StoreError: there is no store, or it is damaged. The message never quotes a record.
     """
-    folder = Path(folder)
+    folder = path_of(folder)
     manifest = _manifest(folder)
     if manifest is None:
         raise StoreError(
@@ -118,7 +119,7 @@ def held_in(folder: str | Path) -> frozenset[tuple[str, Method]]:
     Raises:
         StoreError: the store is damaged.
     """
-    records = _records(Path(folder) / RECORDS)
+    records = _records(path_of(folder) / RECORDS)
     return frozenset((record.run, record.method) for record in records)
 
 
@@ -155,7 +156,7 @@ class ConfidenceStore:
             StoreError: another process writes to the store, it is of another agent, it is
                 damaged, or it can't be written.
         """
-        folder = Path(folder)
+        folder = path_of(folder)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             log = AppendLog.open(

@@ -125,6 +125,9 @@ class Usage(Record):
     completion_tokens: Count | None = None
 
 
+_LARGEST_ENTROPY = 20.0
+"""Nats; ours: an even choice among half a billion tokens, more than any vocabulary holds."""
+
 _ROUNDING = 1e-3
 """Largest log-probability above 0 that counts as rounding of half floats (our choice)."""
 
@@ -139,14 +142,16 @@ class Telemetry(Record):
     def possible(self) -> bool:
         """False for impossible telemetry, which is never used.
 
-        That is a log-probability above 0, a negative entropy, or unequal counts of both. Rounding
-        errors around 0 are allowed.
+        That is a log-probability above 0, an entropy below 0 or above that of any vocabulary, or
+        another number of entropies than of log-probabilities where both are there. What floating
+        point adds to 0 is allowed.
         """
         if self.logprobs and self.entropies and len(self.logprobs) != len(self.entropies):
             return False
         return (
             max(self.logprobs, default=0.0) <= _ROUNDING
             and min(self.entropies, default=0.0) >= -_ROUNDING
+            and max(self.entropies, default=0.0) <= _LARGEST_ENTROPY
         )
 
 
@@ -264,11 +269,15 @@ class Trajectory(Record):
 
     @property
     def states_two_answers(self) -> bool:
-        """Whether `outcome.final_sql` is another query than the last step committed."""
-        if self.outcome.kind != "answered" or not self.steps:
+        """Whether the outcome is another one than that of the last step: a query, or none."""
+        if not self.steps:
             return False
-        last = self.steps[-1].sql or ""
-        return last.strip() != (self.outcome.final_sql or "").strip()
+        if self.outcome.kind == "answered":
+            last = self.steps[-1].sql or ""
+            return last.strip() != (self.outcome.final_sql or "").strip()
+        committed = commitment(self.steps[-1], commit_on_error=self.agent.commit_on_error)
+        wanted = "abstention" if self.outcome.kind == "abstained" else None
+        return committed not in (None, wanted)
 
     def prefix(self, t: int) -> Prefix:
         """Return the first `t` steps, 0 ≤ t ≤ len(steps)."""

@@ -26,6 +26,7 @@ from pydantic import BaseModel
 from sentinel_sql.errors import StoreError
 from sentinel_sql.storage.append_log import AppendLog, read_count
 from sentinel_sql.storage.checksums import read_lines, sealed, unsealed
+from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.whole_file import write_whole
 from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.codec import decode, encode
@@ -63,7 +64,7 @@ def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
         StoreError: the path is missing, a line is damaged, the format has another version, or two
             runs have the same id. The message names file, line and id, never the content.
     """
-    path = Path(path)
+    path = path_of(path)
     if os.path.isdir(path):
         file = path / RECORDS
         if not file.is_file():
@@ -81,7 +82,7 @@ def read_manifest(folder: str | PathLike[str]) -> StoreManifest | None:
     Raises:
         StoreError: `store.json` is damaged.
     """
-    return manifest_in(Path(folder) / MANIFEST, StoreManifest, stated="sentinel-store/1")
+    return manifest_in(path_of(folder) / MANIFEST, StoreManifest, stated="sentinel-store/1")
 
 
 def manifest_in(file: Path, kind: type[_Manifest], *, stated: str) -> _Manifest | None:
@@ -204,7 +205,7 @@ class TrajectoryStore:
             StoreError: another process writes to the store, it holds runs of another agent or
                 database, it is damaged, or the folder can't be written.
         """
-        folder = Path(folder)
+        folder = path_of(folder)
         try:
             if manifest is not None:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
