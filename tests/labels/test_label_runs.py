@@ -230,7 +230,7 @@ def test_runs_that_do_not_fit_are_refused(database: Counting) -> None:
     def label(*runs: Trajectory, judge: str = "rules", mode: str = "sentinel-1") -> None:
         label_runs(runs, QUESTIONS, database, judge, mode)  # type: ignore[arg-type]
 
-    with pytest.raises(LabelsError, match=r"2 of 3 runs .* such as 'x'.*--questions"):
+    with pytest.raises(LabelsError, match=r"2 of 3 runs .* first 'x'.*--questions"):
         label(run("count", "SELECT 3"), run("x", "SELECT 3"), run("y#1", None, "cap"))
     with pytest.raises(LabelsError, match="two runs have the question id 'count'"):
         label(run("count", "SELECT 3"), run("count", "SELECT 3"))

@@ -104,7 +104,7 @@ def test_a_first_answer_that_holds_for_every_call_ends_it_at_once() -> None:
         raise EndpointError("no such model", for_every_call=True)
         yield item
 
-    with pytest.raises(EndpointError, match="0 results of this time"):
+    with pytest.raises(EndpointError, match="0 new results"):
         asked(ask, range(90), [], workers=2)
     assert len(heard) <= 3
 

@@ -329,7 +329,7 @@ def test_another_agents_run_is_refused_with_both_fingerprints(tmp_path: Path) ->
 
 def test_another_database_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "s")
-    with pytest.raises(StoreError, match="database is tiny, and these have other"):
+    with pytest.raises(StoreError, match="database is tiny, but these have other"):
         TrajectoryStore.open(tmp_path / "s", manifest=StoreManifest(agent=AGENT, database="other"))
 
 
