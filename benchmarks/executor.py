@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from sentinel_sql.database.equivalence import MODES
 from sentinel_sql.database.executor import Limits
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 
 MEGABYTE = 1_000_000
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent as ReactAgent
     from sentinel_sql.database.executor import ExecutionResult as ExecutionResult
     from sentinel_sql.database.executor import Limits as Limits
-    from sentinel_sql.database.sqlite import SqliteDatabase as SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase as SqliteDatabase
     from sentinel_sql.decision.agent_loop import guarded as guarded
     from sentinel_sql.decision.guard import Guard as Guard
     from sentinel_sql.decision.live_step import LiveStep as LiveStep
@@ -160,7 +160,7 @@ _HOMES = {
     "Schema": "schema:Schema",
     "Seconds": "trajectory.record:Seconds",
     "SentinelError": "errors:SentinelError",
-    "SqliteDatabase": "database.sqlite:SqliteDatabase",
+    "SqliteDatabase": "database.sqlite.database:SqliteDatabase",
     "Step": "trajectory.record:Step",
     "StoreError": "errors:StoreError",
     "Telemetry": "trajectory.record:Telemetry",

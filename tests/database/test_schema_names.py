@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentinel_sql.agent.prompt import Prompt, describe
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.schema import Schema, folded, written
 
 CLOCK = "2100-12-31 23:59:00"

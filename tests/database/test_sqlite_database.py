@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import DatabaseError
 from sentinel_sql.schema import ForeignKey
 

@@ -22,9 +22,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentinel_sql.database.executor import Cell, Limits
-from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.database.wire import HEAD, frame_of, message_of
-from sentinel_sql.database.worker_process import WorkerProcess
+from sentinel_sql.database.sqlite.database import SqliteDatabase
+from sentinel_sql.database.worker.process import WorkerProcess
+from sentinel_sql.database.worker.wire import HEAD, frame_of, message_of
 from sentinel_sql.errors import DatabaseError, InputError
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -174,7 +174,7 @@ def test_a_worker_that_hangs_is_ended_from_outside(path: Path) -> None:
 def test_workers_end_with_a_parent_that_is_killed(sql: str, path: Path) -> None:
     code = (
         "import sys, os, threading, time\n"
-        "from sentinel_sql.database.sqlite import SqliteDatabase\n"
+        "from sentinel_sql.database.sqlite.database import SqliteDatabase\n"
         "database = SqliteDatabase.open(sys.argv[1])\n"
         "database.execute('SELECT 1')\n"
         "print(database._idle[0]._process.pid, flush=True)\n"

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.executor import Database
-    from sentinel_sql.database.probes import Prober
+    from sentinel_sql.database.probes.probe import Prober
 
 PromptName = Annotated[str, typer.Option("--prompt", metavar="NAME", help="guided or plain.")]
 Notes = Annotated[
@@ -92,8 +92,8 @@ def prober_of(database: Path, clock: str, *, wanted: bool) -> Iterator[Prober | 
     if not wanted:
         yield None
         return
-    from sentinel_sql.database.probes import PROBE_LIMITS, Prober
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.probes.probe import PROBE_LIMITS, Prober
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
 
     with SqliteDatabase.open(database, clock=clock, limits=PROBE_LIMITS) as opened:
         yield Prober(opened)

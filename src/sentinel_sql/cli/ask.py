@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.executor import Limits
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.decision.guard import Guard
     from sentinel_sql.pipeline.demo import DemoFolder
 
@@ -217,7 +217,7 @@ def _setting(
     limits: Limits,
 ) -> Iterator[_Setting]:
     from sentinel_sql.database.clock import KNOWN_CLOCKS
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
     from sentinel_sql.hospital.folder import HospitalFolder
     from sentinel_sql.monitor.bundle import load

@@ -67,7 +67,7 @@ def export(
     The sheets hold rows of the database. key.json holds the run and the verdict of each case: don't
     show it to the raters before their sheets are back.
     """
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.pipeline.audit import export_audit
     from sentinel_sql.questions.read import read_questions

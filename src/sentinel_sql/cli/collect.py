@@ -96,7 +96,7 @@ def collect(
     Failed runs are counted, and tried again by the next call. If all failed, the exit code is 4.
     """
     from sentinel_sql.agent.openai import OpenAIModel
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.pipeline.collect import collect as collect_runs
     from sentinel_sql.questions.read import read_questions
     from sentinel_sql.trajectory.store import read_manifest

@@ -134,7 +134,7 @@ def _extras() -> Iterator[Finding]:
 
 
 def _database(path: Path, clock: str | None) -> Finding:
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
 
     try:
         with SqliteDatabase.open(path, clock=clock) as opened:

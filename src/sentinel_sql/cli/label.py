@@ -25,7 +25,7 @@ from sentinel_sql.cli.options import (
 from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, progress, say
 
 if TYPE_CHECKING:
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.pipeline.label import Labelling
     from sentinel_sql.pipeline.llm_label import Cost, PreparedCases
     from sentinel_sql.questions.record import Question
@@ -104,7 +104,7 @@ def label(
     The llm judge asks for confirmation before it starts, and resumes where it stopped. Its API key
     is read from OPENAI_API_KEY.
     """
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.errors import InputError
     from sentinel_sql.labels.file import check_place, write_labels
     from sentinel_sql.labels.strict import mode_of

@@ -40,8 +40,8 @@ def probe(
     Probes are row counts along each query's joins, shares of NULLs, and stored values similar to
     texts that no row has. Like the runs, they hold data of the database.
     """
-    from sentinel_sql.database.probes import PROBE_LIMITS, Prober
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.probes.probe import PROBE_LIMITS, Prober
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.pipeline.probe import probe_store
     from sentinel_sql.trajectory.store import read_trajectories
 

@@ -55,7 +55,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Run every gold query and compare its result with the answer in the data set."""
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.pipeline.check_questions import check_questions
     from sentinel_sql.questions.read import read_questions
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sentinel_sql.cli.watch import PACE, answer_json, follow, no_screen, rules_json, screen
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.errors import StoreError
 from sentinel_sql.hospital.schema import CLOCK

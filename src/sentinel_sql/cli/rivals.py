@@ -119,7 +119,7 @@ def collect(
     Give the same options as for collecting the runs. The replies are kept, so that `sentinel
     evaluate --rivals --confidences DIR` calls no model.
     """
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
     from sentinel_sql.labels.strict import mode_named
     from sentinel_sql.rivals.ask_confidences import answers_of, ask_confidences
     from sentinel_sql.rivals.ask_costs import costs

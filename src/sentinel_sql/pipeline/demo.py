@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from sentinel_sql.database.executor import summarize
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
 from sentinel_sql.errors import CannotFitError, InputError
 from sentinel_sql.evaluation_store.record import Evaluation

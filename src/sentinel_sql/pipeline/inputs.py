@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from sentinel_sql.database.executor import Database
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import InputError
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.labels.record import Label, Labels, LabelsHeader

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
-from sentinel_sql.database.sqlite_connection import FileFaultError, out_of_memory, too_long
-from sentinel_sql.database.wire import HEAD, frame_of, message_of
-from sentinel_sql.database.worker import LONGEST_SECONDS
+from sentinel_sql.database.sqlite.connection import FileFaultError, out_of_memory, too_long
+from sentinel_sql.database.worker.serve import LONGEST_SECONDS
+from sentinel_sql.database.worker.wire import HEAD, frame_of, message_of
 from sentinel_sql.errors import DatabaseError
 
 START_SECONDS = 30.0
@@ -28,9 +28,9 @@ LONGER_GRACE = 1.2
 
 _CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from sentinel_sql.database.worker import main; main()"
+    "from sentinel_sql.database.worker.serve import main; main()"
 )
-_ROOT = str(Path(__file__).resolve().parents[2])
+_ROOT = str(Path(__file__).resolve().parents[3])
 _CHUNK = 1 << 18
 _Process: TypeAlias = "subprocess.Popen[bytes]"
 

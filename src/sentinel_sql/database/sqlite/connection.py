@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 
-from sentinel_sql.database.clock import CLOCK_FUNCTION, to_clock, with_clock
 from sentinel_sql.database.deadline import Deadline
 from sentinel_sql.database.executor import ExecutionResult, Limits, ResultKind
 from sentinel_sql.database.kept_rows import KeptRows, PassOn
-from sentinel_sql.database.quoted_names import QuotedNames
-from sentinel_sql.database.safety import (
+from sentinel_sql.database.sqlite.clock_calls import CLOCK_FUNCTION, to_clock, with_clock
+from sentinel_sql.database.sqlite.quoted_names import QuotedNames
+from sentinel_sql.database.sqlite.safety import (
     LONGEST_SQL,
     READ_PRAGMAS,
     Gatekeeper,

@@ -16,15 +16,15 @@ from sentinel_sql.address import kind_of_address, without_secrets
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.schema_reader import read_schema
-from sentinel_sql.database.sqlite_connection import (
+from sentinel_sql.database.sqlite.connection import (
     REMEDIES,
     Connection,
     FileFaultError,
     connect,
     primary_code,
 )
-from sentinel_sql.database.worker_process import WorkerProcess
+from sentinel_sql.database.sqlite.schema_reader import read_schema
+from sentinel_sql.database.worker.process import WorkerProcess
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.paths import path_of
