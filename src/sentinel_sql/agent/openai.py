@@ -7,6 +7,7 @@ from typing import Self
 
 from pydantic_core import to_json
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.agent.completion import UnreadableError, read_completion
 from sentinel_sql.agent.endpoint import Endpoint
 from sentinel_sql.agent.http_calls import Answer
@@ -41,6 +42,7 @@ class OpenAIModel:
         InputError: the timeout is out of range.
     """
 
+    @checked
     def __init__(
         self,
         *,

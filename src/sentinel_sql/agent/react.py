@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.agent.action import Action, parse_reply
 from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, CutBy, Reply
@@ -54,6 +55,7 @@ class Asked(Protocol):
         ...
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class ReactAgent:
     """An agent with one action in each turn. It has no state of a run, so threads may share it.

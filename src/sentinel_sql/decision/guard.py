@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Self, overload
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.decision.agent_loop import AsyncAgent, PlainAgent, run_agent
 from sentinel_sql.decision.guard_arguments import (
     known_clock,
@@ -100,6 +101,7 @@ class Guard:
         )
 
     @classmethod
+    @checked
     def over(
         cls,
         monitor: Monitor,

@@ -22,6 +22,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import BundleError, InputError, MissingExtraError
 from sentinel_sql.monitor.calibration import CalibrationMap
 from sentinel_sql.monitor.delivery_estimator import Delivery, FittedHybrid
@@ -55,6 +56,7 @@ _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")
 _AGAIN = "fit the monitor again with `sentinel fit`"
 
 
+@checked
 def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
     """Write a monitor. The folder appears whole or not at all; an older bundle is replaced.
 

@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.agent.react import Asked, make_trajectory
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes.probe import Prober
@@ -100,6 +101,7 @@ class CollectSummary:
     interrupted: bool
 
 
+@checked
 def collect(
     questions: AnyQuestions,
     agent: Agent,

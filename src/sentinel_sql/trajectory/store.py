@@ -23,6 +23,7 @@ from typing import BinaryIO, Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import StoreError
 from sentinel_sql.storage.append_log import AppendLog, read_count
 from sentinel_sql.storage.checksums import read_lines, sealed, unsealed
@@ -191,6 +192,7 @@ class TrajectoryStore:
         self._guard = threading.Lock()
 
     @classmethod
+    @checked
     def open(cls, folder: str | PathLike[str], *, manifest: StoreManifest | None = None) -> Self:
         """Open a store, or make one if `manifest` is given.
 
@@ -253,6 +255,7 @@ class TrajectoryStore:
         finally:
             self._forget_if_lost(trajectory.question.id, stored)
 
+    @checked
     def submit(self, trajectory: Trajectory) -> Future[None]:
         """Add one run without waiting; the future is done when the run is on the disk.
 

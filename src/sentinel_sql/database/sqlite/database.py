@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.address import kind_of_address, without_secrets
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
@@ -68,6 +69,7 @@ class SqliteDatabase:
         _opened.add(self)
 
     @classmethod
+    @checked
     def open(
         cls,
         path: str | PathLike[str],
