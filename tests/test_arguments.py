@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Protocol
 from unittest.mock import Mock
@@ -79,10 +80,8 @@ def test_no_argument_of_a_public_function_raises_another_error(
 def test_no_field_of_a_public_record_raises_another_error(name: str, data: st.DataObject) -> None:
     record = getattr(sentinel, name)
     given_ = {one.name: data.draw(anything, label=one.name) for one in parameters(record)}
-    try:
+    with suppress(SentinelError):
         record(**given_)
-    except SentinelError as error:
-        assert "\n" not in str(error)
 
 
 def calls() -> dict[str, dict[str, Any]]:

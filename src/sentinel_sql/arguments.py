@@ -109,7 +109,11 @@ def _is_series(value: Any, kind: type) -> bool:
         return False
     if kind in (Iterable, Collection):
         return isinstance(value, kind)
-    return hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, Mapping)
+    return (
+        hasattr(value, "__len__")
+        and hasattr(value, "__getitem__")
+        and not isinstance(value, Mapping)
+    )
 
 
 def _elements_fit(value: Any, parts: Sequence[Any]) -> bool:

@@ -7,13 +7,13 @@ from typing import Self
 
 from pydantic_core import to_json
 
-from sentinel_sql.arguments import checked
 from sentinel_sql.agent.completion import UnreadableError, read_completion
 from sentinel_sql.agent.endpoint import Endpoint
 from sentinel_sql.agent.http_calls import Answer
 from sentinel_sql.agent.model import Message, Reply
 from sentinel_sql.agent.request_fields import Form, RequestFields
 from sentinel_sql.agent.telemetry import TOP
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import EndpointError
 
 

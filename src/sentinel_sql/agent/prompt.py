@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sentinel_sql.arguments import checked_fields
 from sentinel_sql.agent.examples import worked_examples
 from sentinel_sql.agent.model import Message
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.schema import Schema, written
 
 

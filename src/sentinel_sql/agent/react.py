@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sentinel_sql.arguments import checked_fields
 from sentinel_sql.agent.action import Action, parse_reply
 from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, CutBy, Reply
 from sentinel_sql.agent.prompt import Prompt
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.database.executor import Database, ExecutionResult, summarize
 from sentinel_sql.errors import EndpointError
 from sentinel_sql.trajectory.record import (

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.errors import InputError
 from sentinel_sql.result_line import whole_characters

@@ -101,7 +101,7 @@ def read_labels(path: str | PathLike[str]) -> Labels:
         raise LabelsError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from error
     except UnicodeDecodeError as error:
         raise LabelsError(f"{path} isn't a labels file: {_REMEDY}") from error
-    lines = read_lines(io.BytesIO(data), file=path, remedy=_REMEDY, refusal=LabelsError)
+    lines = read_lines(io.BytesIO(data), file=path, remedy=_REMEDY, refusal=LabelsError, warn_by="")
     first = next(lines, Line(1, b"", True))
     header, stated = _header(path, first.content)
     labels: dict[str, Label] = {}

@@ -201,8 +201,6 @@ def make_pools(
         PoolsError: the fractions don't sum to 1, there are fewer than three templates, or a
             template joins two that are in different pools of `like`.
     """
-    if not isinstance(seed, int):
-        raise PoolsError(f"seed={seed!r} is no whole number: give one, such as 42")
     if (
         set(fractions) != set(POOLS)
         or not all(0 < share < 1 for share in fractions.values())

@@ -65,6 +65,11 @@ class AskedQuestion(Record):
     database: str | None = None
     clock: str | None = None
 
+    @property
+    def is_wordless(self) -> bool:
+        """True if the text holds no letter of any script, so that it asks nothing."""
+        return not any(map(str.isalpha, self.text))
+
 
 class AgentInfo(Record):
     """The identity of an agent."""

@@ -12,8 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from sentinel_sql.arguments import checked
 from sentinel_sql.address import kind_of_address, without_secrets
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import ExecutionResult, Limits
