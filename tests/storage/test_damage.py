@@ -345,6 +345,32 @@ def test_sampled_confidence_that_is_not_the_share_of_its_samples_is_refused(
         read_confidences(tmp_path / "c")
 
 
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"score": "0.5"},
+        {"score": True},
+        {"score": 1.5},
+        {"verdicts": ["same"]},
+        {"temperature": -1.0},
+        {"calls": 1.5},
+        {"seconds": -0.1},
+        {"run": 5},
+        {"method": "guess"},
+    ],
+)
+def test_foreign_confidence_is_refused_by_its_line(
+    tmp_path: Path, foreign: dict[str, object]
+) -> None:
+    write_confidences(tmp_path / "c")
+    file = tmp_path / "c" / "confidences.jsonl"
+    record = {"run": "q", "answer": "x", "method": "verbalized", "score": 0.5, "calls": 1}
+    file.write_text(json.dumps(record | {"seconds": 0.1} | foreign) + "\n")
+    (tmp_path / "c" / "confidences.jsonl.count").unlink()
+    with pytest.raises(StoreError, match="line 1: no record of a confidence"):
+        read_confidences(tmp_path / "c")
+
+
 @pytest.mark.slow
 def test_reading_with_checksums_takes_about_as_long_as_without(tmp_path: Path) -> None:
     runs = [

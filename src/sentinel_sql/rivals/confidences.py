@@ -67,10 +67,10 @@ class Confidence(Record):
     run: str
     answer: str
     method: Method
-    score: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    score: Annotated[float, Field(ge=0.0, le=1.0, strict=True)] | None
     by: Literal["logprobs", "word"] | None = None
     verdicts: tuple[Verdict, ...] = ()
-    temperature: float | None = None
+    temperature: Annotated[float, Field(ge=0.0)] | None = None
     mode: str | None = None
     calls: Count
     prompt_tokens: Count | None = None
@@ -83,6 +83,8 @@ class Confidence(Record):
             same = self.verdicts.count("same")
             if not self.verdicts or self.score != same / len(self.verdicts):
                 raise ValueError("the score is the share of samples with the same answer")
+        elif self.verdicts:
+            raise ValueError("only a sampled method has verdicts")
         return self
 
     @property
