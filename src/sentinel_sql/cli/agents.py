@@ -87,15 +87,15 @@ def react_agent(
 
 
 @contextmanager
-def prober_of(database: Path, clock: str, *, wanted: bool) -> Iterator[Prober | None]:
+def prober_of(database: str, clock: str, *, wanted: bool) -> Iterator[Prober | None]:
     """Open the database a second time, with the tight bounds of probes; None if not wanted."""
     if not wanted:
         yield None
         return
+    from sentinel_sql.database.opening import open_database
     from sentinel_sql.database.probes.probe import PROBE_LIMITS, Prober
-    from sentinel_sql.database.sqlite.database import SqliteDatabase
 
-    with SqliteDatabase.open(database, clock=clock, limits=PROBE_LIMITS) as opened:
+    with open_database(database, clock=clock, limits=PROBE_LIMITS) as opened:
         yield Prober(opened)
 
 

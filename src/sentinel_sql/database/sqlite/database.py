@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -12,10 +13,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from sentinel_sql.address import kind_of_address, without_secrets
+from sentinel_sql.address import without_secrets
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
-from sentinel_sql.database.executor import ExecutionResult, Limits
+from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
 from sentinel_sql.database.sqlite.connection import (
     REMEDIES,
     Connection,
@@ -96,11 +97,6 @@ class SqliteDatabase:
         name = path.stem if name is None else name
         clock = default_clock(name) if clock is None else check_clock(clock)
         if not os.path.isfile(path):
-            if kind := kind_of_address(str(path)):
-                raise DatabaseError(
-                    f"databases of the kind {kind} can't be opened, SQLite files alone: give the "
-                    "path of one"
-                )
             what = "is a folder" if os.path.isdir(path) else "isn't there"
             raise DatabaseError(
                 f"database {without_secrets(str(path))} {what}; give the path of a SQLite file"
@@ -138,6 +134,11 @@ class SqliteDatabase:
     def clock(self) -> str:
         """The database's own current time, `YYYY-MM-DD HH:MM:SS`."""
         return self._clock
+
+    @property
+    def dialect(self) -> str:
+        """`sqlite`."""
+        return "sqlite"
 
     @property
     def schema(self) -> Schema:
@@ -186,6 +187,13 @@ class SqliteDatabase:
             raise _fault(self._path, primary_code(error), str(error)) from error
         finally:
             self._give_back(runner)
+
+    def health(self) -> DatabaseHealth:
+        """Return what bounds a query's memory."""
+        return DatabaseHealth(
+            detail=f"a query's memory is held to {self._limits.memory / 1e6:,.0f} MB by "
+            f"{self.memory_held_by}"
+        )
 
     def close(self) -> None:
         """End every worker; a busy worker ends after its execution."""
@@ -245,6 +253,19 @@ class SqliteDatabase:
         self._idle = []
         self._lock = threading.Lock()
         self._deadlines = Deadlines()
+
+
+def open_sqlite(
+    address: str, *, name: str | None, clock: str | None, limits: Limits
+) -> SqliteDatabase:
+    """Open a path or an address such as `sqlite:///ward.sqlite` or `sqlite:////data/ward.sqlite`.
+
+    Raises:
+        DatabaseError: the file is missing, no SQLite database, damaged, locked or empty.
+        InputError: the clock is no time.
+    """
+    path = re.sub(r"sqlite(\+\w+)?:///?", "", address, count=1)
+    return SqliteDatabase.open(path, name=name, clock=clock, limits=limits)
 
 
 _opened: weakref.WeakSet[SqliteDatabase] = weakref.WeakSet()
