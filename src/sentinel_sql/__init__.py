@@ -34,8 +34,8 @@ What comes out of each:
     Guard.session       GuardSession
     ├── observe             Verdict
     └── close               Answer
-    open_database       Database: Schema, Limits, DatabaseHealth; its execute gives
-                        ExecutionResult
+    open_database       Database, such as SqliteDatabase: Schema, Limits, DatabaseHealth
+    └── execute             ExecutionResult
 
 What can be raised, and the exit code of the command where it is:
 
