@@ -32,6 +32,7 @@ RECORDS = [
     for name in sentinel.__all__
     if isinstance(getattr(sentinel, name), type)
     and not issubclass(getattr(sentinel, name), Exception)
+    and not getattr(getattr(sentinel, name), "_is_protocol", False)
     and name not in {*MADE_BY_VERBS, "Guard", "LiveStep"}
 ]
 FUNCTIONS: dict[str, Callable[..., object]] = {

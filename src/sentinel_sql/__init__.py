@@ -34,7 +34,8 @@ What comes out of each:
     Guard.session       GuardSession
     ├── observe             Verdict
     └── close               Answer
-    SqliteDatabase      Schema, Limits; execute gives ExecutionResult
+    open_database       Database, such as SqliteDatabase: Schema, Limits, DatabaseHealth
+    └── execute             ExecutionResult
 
 What can be raised, and the exit code of the command where it is:
 
@@ -63,8 +64,12 @@ if TYPE_CHECKING:
     from sentinel_sql.agent.openai import OpenAIModel as OpenAIModel
     from sentinel_sql.agent.prompt import Prompt as Prompt
     from sentinel_sql.agent.react import ReactAgent as ReactAgent
+    from sentinel_sql.database.executor import Database as Database
+    from sentinel_sql.database.executor import DatabaseHealth as DatabaseHealth
     from sentinel_sql.database.executor import ExecutionResult as ExecutionResult
     from sentinel_sql.database.executor import Limits as Limits
+    from sentinel_sql.database.opening import open_database as open_database
+    from sentinel_sql.database.opening import register_database as register_database
     from sentinel_sql.database.sqlite.database import SqliteDatabase as SqliteDatabase
     from sentinel_sql.decision.agent_loop import guarded as guarded
     from sentinel_sql.decision.guard import Guard as Guard
@@ -128,7 +133,9 @@ _HOMES = {
     "BundleError": "errors:BundleError",
     "CannotFitError": "errors:CannotFitError",
     "CollectSummary": "pipeline.collect:CollectSummary",
+    "Database": "database.executor:Database",
     "DatabaseError": "errors:DatabaseError",
+    "DatabaseHealth": "database.executor:DatabaseHealth",
     "EndpointError": "errors:EndpointError",
     "Evaluation": "evaluation_store.record:Evaluation",
     "ExecutionResult": "database.executor:ExecutionResult",
@@ -176,9 +183,11 @@ _HOMES = {
     "label_runs": "pipeline.label:label_runs",
     "load_monitor": "monitor.bundle:load",
     "make_pools": "questions.pools:make_pools",
+    "open_database": "database.opening:open_database",
     "read_labels": "labels.file:read_labels",
     "read_questions": "questions.read:read_questions",
     "read_trajectories": "trajectory.store:read_trajectories",
+    "register_database": "database.opening:register_database",
     "save_monitor": "monitor.bundle:save",
     "write_labels": "labels.file:write_labels",
     "write_report": "report.write:write_report",
@@ -191,7 +200,9 @@ __all__ = [
     "BundleError",
     "CannotFitError",
     "CollectSummary",
+    "Database",
     "DatabaseError",
+    "DatabaseHealth",
     "EndpointError",
     "Evaluation",
     "ExecutionResult",
@@ -239,9 +250,11 @@ __all__ = [
     "label_runs",
     "load_monitor",
     "make_pools",
+    "open_database",
     "read_labels",
     "read_questions",
     "read_trajectories",
+    "register_database",
     "save_monitor",
     "write_labels",
     "write_report",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias
 
 from sentinel_sql.arguments import checked_fields
 from sentinel_sql.errors import InputError
@@ -61,6 +61,14 @@ class ExecutionResult:
     out_of_memory: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DatabaseHealth:
+    """How an open database is bounded, and what its owner should change; one line each."""
+
+    detail: str
+    warnings: tuple[str, ...] = ()
+
+
 class Database(Protocol):
     """A read-only database. Implementations are safe to use from several threads at once."""
 
@@ -75,6 +83,11 @@ class Database(Protocol):
         ...
 
     @property
+    def dialect(self) -> str:
+        """The SQL that it reads, by sqlglot's name, such as `sqlite`."""
+        ...
+
+    @property
     def schema(self) -> Schema:
         """Tables, columns and foreign keys."""
         ...
@@ -83,8 +96,20 @@ class Database(Protocol):
         """Run one read-only statement; errors of the SQL are results, not exceptions."""
         ...
 
+    def health(self) -> DatabaseHealth:
+        """Return what bounds a query here, and which rights or bounds its owner should change."""
+        ...
+
     def close(self) -> None:
         """Free all resources of the database."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Return the database itself."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Close the database."""
         ...
 
 
