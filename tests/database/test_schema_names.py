@@ -139,6 +139,32 @@ def test_inner_tables_of_virtual_ones_are_not_shown_but_search_runs(tmp_path: Pa
         assert database.execute("SELECT id FROM places WHERE x0 < 1").rows == ((1,),)
 
 
+@pytest.mark.parametrize(
+    ("made", "table", "asked"),
+    [
+        ("fts5(body, content='')", "bare", "SELECT count(*) FROM bare"),
+        ("fts5(body, content='stays', content_rowid='id')", "over", "SELECT count(*) FROM over"),
+        ("fts5(body)", '"ward notes"', 'SELECT body FROM "ward notes"'),
+        ("fts3(body)", "old", "SELECT body FROM old"),
+        ("rtree_i32(id, x0, x1)", "whole", "SELECT id FROM whole"),
+        ("fts5(body)", "notes_data", "SELECT body FROM notes_data"),
+    ],
+)
+def test_inner_tables_of_each_kind_of_virtual_one_are_not_shown(
+    tmp_path: Path, made: str, table: str, asked: str
+) -> None:
+    try:
+        database = opened(
+            tmp_path / "virtual.sqlite",
+            f"CREATE TABLE stays (id INTEGER, body TEXT); CREATE VIRTUAL TABLE {table} USING {made};",
+        )
+    except sqlite3.OperationalError:
+        pytest.skip("this SQLite lacks full-text search or R*Tree")
+    with database:
+        assert sorted(database.schema.tables) == sorted(["stays", table.strip('"')])
+        assert database.execute(asked).kind in ("rows", "empty")
+
+
 UNKNOWN = [
     ('SELECT "phone" FROM patients', "phone"),
     ("SELECT name FROM patients WHERE \"blood_group\" = 'A'", "blood_group"),

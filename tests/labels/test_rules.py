@@ -280,10 +280,25 @@ def test_an_answer_rounds_to_the_gold_s_rounding_of_it(value: float, digits: int
     assert judge([(rounded,)], [(value,)], gold_sql=f"SELECT round(a, {digits}) FROM t").correct
 
 
-def test_row_with_many_more_columns_has_too_many_columns() -> None:
-    wide = [("ann", 1, 2, 3, 4)]
-    assert judge([("ann",)], wide).reason == "too-many-columns"
-    assert judge([("ann", 1)], [(*wide[0], 5)]).reason == "too-many-columns"
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ([("ann",)], [("ann", 1, 2, 3, 4)]),
+        ([("ann",)], [(1, 2, 3, 4, "ann")]),
+        ([("ann", 1)], [("ann", 1, 2, 3, 4, 5)]),
+        ([(36.6,)], [(7, "m", None, "ward 3", 36.6)]),
+        ([("2100-05-02",)], [("x", "2100-05-02", "y", "z", "w", "v")]),
+        ([("ann",)], [("ann", "ann", "ann", "ann", "ann")]),
+    ],
+)
+def test_row_with_many_more_columns_has_too_many_columns(
+    gold: list[tuple[object, ...]], answer: list[tuple[object, ...]]
+) -> None:
+    verdict = judge(gold, answer)
+    assert (verdict.correct, verdict.reason) == (False, "too-many-columns")
+
+
+def test_row_with_two_more_columns_is_the_answer() -> None:
     assert judge([("ann",)], [("ann", 1, 2)]).correct
 
 
