@@ -226,7 +226,7 @@ class _Asked:
                 word, likeness = found[at]
                 held[word] = max(held.get(word, 0.0), likeness)
             vague = all(word in _EVERYDAY or word in self._index.schema_words for word in held)
-            if vague and (held.keys() < words or len(words) < 2):
+            if vague and (held.keys() < words or words <= self._index.schema_words):
                 continue
             weight = sum(self.weight(word) * likeness for word, likeness in held.items())
             share = min(weight / whole, 1.0)
