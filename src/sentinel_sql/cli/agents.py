@@ -81,6 +81,8 @@ def react_agent(
     commit_on_error: bool,
     index: Path | None,
     index_columns: str | None,
+    temperature: float = 0.0,
+    seed: int = 0,
 ) -> Iterator[ReactAgent]:
     """Set up the agent, and close its connections at the end.
 
@@ -97,7 +99,13 @@ def react_agent(
         raise InputError(f"there is no prompt {prompt!r}: choose one of {', '.join(PROMPTS)}")
     with (
         OpenAIModel(
-            base_url=base_url, model=model, max_tokens=max_tokens, timeout=timeout, retries=retries
+            base_url=base_url,
+            model=model,
+            temperature=temperature,
+            seed=seed,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            retries=retries,
         ) as served,
         _value_index(database, index, index_columns, wanted=PROMPTS[prompt].hints) as values,
     ):

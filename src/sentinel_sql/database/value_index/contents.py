@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from sentinel_sql.database.executor import Cell, Database, ExecutionResult
 from sentinel_sql.database.value_index.column_choice import Candidate, candidates
-from sentinel_sql.schema import written
 
 PAGE = 5_000
 """Rows of one query, so that a column of any size passes the bounds of an execution."""
@@ -79,11 +78,12 @@ def read_contents(
 
 def _fits(database: Database, candidate: Candidate, bounds: IndexBounds) -> bool:
     """Return whether a column's size and form are those of names, codes or labels."""
-    column = written(candidate.column)
+    table = database.schema.sql_of_table(candidate.table)
+    column = database.schema.sql_of_column(candidate.table, candidate.column)
     result = _rows(
         database.execute(
             f"SELECT COUNT({column}), COUNT(DISTINCT {column}), AVG(LENGTH({column})) "  # noqa: S608
-            f"FROM {written(candidate.table)}"
+            f"FROM {table}"
         )
     )
     if not result:
@@ -120,8 +120,11 @@ def _distinct_codes(cells: Sequence[Cell]) -> tuple[str | int, ...]:
 
 def _pages(database: Database, candidate: Candidate) -> Iterator[tuple[Cell, ...]]:
     """Yield (text, number of codes, lowest code, highest code) by text, read page by page."""
-    column, table = written(candidate.column), written(candidate.table)
-    code = "NULL" if candidate.code is None else written(candidate.code)
+    table = database.schema.sql_of_table(candidate.table)
+    column = database.schema.sql_of_column(candidate.table, candidate.column)
+    code = "NULL"
+    if candidate.code is not None:
+        code = database.schema.sql_of_column(candidate.table, candidate.code)
     after = ""
     while True:
         result = database.execute(
