@@ -58,6 +58,8 @@ def react_agent(
     timeout: float,
     retries: int,
     commit_on_error: bool,
+    temperature: float = 0.0,
+    seed: int = 0,
 ) -> Iterator[ReactAgent]:
     """Set up the agent, and close its connections at the end.
 
@@ -73,7 +75,13 @@ def react_agent(
     if prompt not in PROMPTS:
         raise InputError(f"there is no prompt {prompt!r}: choose one of {', '.join(PROMPTS)}")
     with OpenAIModel(
-        base_url=base_url, model=model, max_tokens=max_tokens, timeout=timeout, retries=retries
+        base_url=base_url,
+        model=model,
+        temperature=temperature,
+        seed=seed,
+        max_tokens=max_tokens,
+        timeout=timeout,
+        retries=retries,
     ) as served:
         yield ReactAgent(
             model=served,

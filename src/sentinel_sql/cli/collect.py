@@ -68,6 +68,16 @@ def collect(
     timeout: Timeout = 120.0,
     retries: Retries = 4,
     commit_on_error: CommitOnError = False,
+    temperature: Annotated[
+        float, typer.Option(min=0.0, help="Sampling temperature; 0 always takes the likeliest.")
+    ] = 0.0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Sampling seed. For several samples of a question, one store each, with other "
+            "seeds."
+        ),
+    ] = 0,
     clock: Annotated[
         str | None,
         typer.Option(
@@ -125,6 +135,8 @@ def collect(
             timeout=timeout,
             retries=retries,
             commit_on_error=commit_on_error,
+            temperature=temperature,
+            seed=seed,
         ) as agent,
         prober_of(database, opened.clock, wanted=probes) as prober,
         _progress() as advance,
