@@ -18,8 +18,9 @@ from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limi
 from sentinel_sql.database.failures import failed
 from sentinel_sql.database.postgres.connection import OutOfTimeError, TooMuchAtOnceError
 from sentinel_sql.database.postgres.faults import fault
+from sentinel_sql.database.postgres.rights import needless_rights
 from sentinel_sql.database.postgres.schema_reader import read_schema
-from sentinel_sql.database.postgres.session import CHUNK, Session, StaleSessionError
+from sentinel_sql.database.postgres.session import CHUNK, TIME_ZONE, Session, StaleSessionError
 from sentinel_sql.database.statements.postgres_rules import POSTGRES_RULES
 from sentinel_sql.database.statements.rules import check_tree
 from sentinel_sql.database.statements.statement import RefusedError, read_statement
@@ -31,6 +32,8 @@ CONNECT_SECONDS: Final = 10
 
 STARTING_SECONDS: Final = 5.0
 """Seconds to wait for a server that is starting."""
+
+_BOUNDS: Final = "SELECT current_setting('server_version'), current_setting('temp_file_limit')"
 
 _STARTING: Final = re.compile("starting up|recovery mode|not yet accepting")
 
@@ -174,7 +177,24 @@ class PostgresDatabase:
 
     def health(self) -> DatabaseHealth:
         """Return what bounds a query here, and which rights the role has beyond its need."""
-        return DatabaseHealth(detail="")
+        session = self._take()
+        connection = session.connection
+        try:
+            warnings = needless_rights(connection)
+            row = connection.execute(_BOUNDS).fetchone()
+            role = connection.info.user
+        except psycopg.Error as error:
+            session.close()
+            raise fault(self._address, error) from None
+        finally:
+            self._give_back(session)
+        version, files = ("", "") if row is None else row
+        bound = "by nobody" if files == "-1" else f"to {files} a session"
+        return DatabaseHealth(
+            detail=f"PostgreSQL {version} as role {role}; read-only transactions, time zone "
+            f"{TIME_ZONE}, {self._limits.seconds:g} s a statement; temporary files held {bound}",
+            warnings=warnings,
+        )
 
     def close(self) -> None:
         """End every session; a busy one ends after its execution."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import psycopg
-from psycopg import adapt
+from psycopg import adapt, sql
 from psycopg.abc import Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import fetch, send
@@ -64,7 +64,7 @@ class Session:
         self._connection: BoundedConnection = connect(conninfo)
         try:
             register_loaders(self._connection)
-            self.temporary_files_bounded = self._set_up()
+            self._set_up()
         except BaseException:
             self.close()
             raise
@@ -83,11 +83,11 @@ class Session:
         """Close it."""
         self._connection.close()
 
-    def run(self, sql: str, started: float, size: int = CHUNK) -> ExecutionResult:
+    def run(self, statement: str, started: float, size: int = CHUNK) -> ExecutionResult:
         """Run one statement in a read-only transaction of its own.
 
         Args:
-            sql: one statement.
+            statement: its text.
             started: start of its time, by `time.perf_counter`.
             size: rows that arrive together.
 
@@ -104,7 +104,7 @@ class Session:
             connection.close()
             raise StaleSessionError from error
         try:
-            return self._fetch(sql, started, size)
+            return self._fetch(statement, started, size)
         except OutOfTimeError:
             return too_long(self._limits, started)
         except psycopg.Error as error:
@@ -112,10 +112,10 @@ class Session:
         finally:
             self._roll_back()
 
-    def _fetch(self, sql: str, started: float, size: int) -> ExecutionResult:
+    def _fetch(self, statement: str, started: float, size: int) -> ExecutionResult:
         connection, pgconn = self._connection, self._connection.pgconn
         # the extended protocol takes one statement only
-        pgconn.send_query_params(sql.encode(), None)
+        pgconn.send_query_params(statement.encode(), None)
         if size > 1:
             pgconn.set_chunked_rows_mode(size)
         else:
@@ -196,16 +196,21 @@ class Session:
                 connection.close()
         connection.unbound()
 
-    def _set_up(self) -> bool:
+    def _set_up(self) -> None:
         connection = self._connection
-        for name, value in session_settings(self._limits).items():
-            connection.execute("SELECT set_config(%s, %s, false)", (name, value))
-        bounded = f"{math.ceil(self._limits.memory / 1024)}kB"
-        try:
-            connection.execute("SELECT set_config('temp_file_limit', %s, false)", (bounded,))
-        except psycopg.errors.InsufficientPrivilege:
-            return False
-        return True
+        settings = session_settings(self._limits)
+        row = connection.execute("SELECT current_schemas(true), current_setting('search_path')")
+        schemas, path = row.fetchone() or ((), "")
+        if "pg_catalog" in schemas and schemas[0] != "pg_catalog":
+            # else functions of the user's could stand in for the server's
+            settings["search_path"] = f"pg_catalog, {path}"
+        calls = sql.SQL(", ").join([sql.SQL("set_config(%s, %s, false)")] * len(settings))
+        values = [part for setting in settings.items() for part in setting]
+        connection.execute(sql.SQL("SELECT {}").format(calls), values)
+        files = f"{math.ceil(self._limits.memory / 1024)}kB"
+        # where the role may not set it, the server's own limit stands; `health` tells it
+        with suppress(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT set_config('temp_file_limit', %s, false)", (files,))
 
 
 _WITH_ROWS: Final = (ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE, ExecStatus.TUPLES_CHUNK)
