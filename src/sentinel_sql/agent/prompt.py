@@ -15,6 +15,7 @@ from typing import Literal
 
 from sentinel_sql.agent.examples import worked_examples
 from sentinel_sql.agent.model import Message
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.schema import Schema, written
 
 
@@ -83,6 +84,7 @@ FINAL: null says that the tables don't hold what is asked. Give one action a tur
 }
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
     """The prompt before every question: a system prompt, and worked examples as turns of a chat.

@@ -11,6 +11,7 @@ from sentinel_sql.agent.action import Action, parse_reply
 from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, CutBy, Reply
 from sentinel_sql.agent.prompt import Prompt
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.database.executor import Database, ExecutionResult, summarize
 from sentinel_sql.database.value_index.hints import VERSION, find_hints
 from sentinel_sql.database.value_index.index import ValueIndex
@@ -57,6 +58,7 @@ class Asked(Protocol):
         ...
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class ReactAgent:
     """An agent with one action in each turn. It has no state of a run, so threads may share it.

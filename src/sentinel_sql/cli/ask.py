@@ -139,6 +139,7 @@ def ask(
     from sentinel_sql.cli.recorded_runs import RecordedRuns
     from sentinel_sql.cli.watch import closing
     from sentinel_sql.errors import EndpointError, InputError
+    from sentinel_sql.trajectory.record import AskedQuestion
 
     console = None if as_json else terminal()
     if recorded:
@@ -153,7 +154,7 @@ def ask(
             document = recorded_runs.replay(question or recorded_runs.first(), console=console)
         emit(document, as_json=as_json, tables=list)
         return
-    if question is None or not question.strip():
+    if question is None or AskedQuestion(id="live", text=question).is_wordless:
         raise InputError('no question: give one, such as "how many patients are there?"')
     if database is not None and monitor is None:
         raise InputError(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sentinel_sql.address import without_secrets
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
@@ -75,6 +76,7 @@ class SqliteDatabase:
         _opened.add(self)
 
     @classmethod
+    @checked
     def open(
         cls,
         path: str | PathLike[str],
