@@ -15,6 +15,8 @@ import typer
 from sentinel_sql.cli.agents import (
     CommitOnError,
     Examples,
+    IndexColumns,
+    IndexFile,
     MaxSteps,
     MaxTokens,
     Notes,
@@ -110,6 +112,8 @@ def ask(
     prompt: PromptName = "guided",
     notes: Notes = None,
     examples: Examples = None,
+    index: IndexFile = None,
+    index_columns: IndexColumns = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
@@ -182,6 +186,8 @@ def ask(
             timeout=timeout,
             retries=retries,
             commit_on_error=commit_on_error,
+            index=index,
+            index_columns=index_columns,
         ) as agent,
     ):
         document = _ask_agent(

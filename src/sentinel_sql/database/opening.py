@@ -14,6 +14,8 @@ from sentinel_sql.database.executor import Database, Limits
 from sentinel_sql.errors import DatabaseError, InputError
 
 _OPENERS: Mapping[str, str] = {
+    "postgresql": "sentinel_sql.database.postgres:open_postgres",
+    "postgres": "sentinel_sql.database.postgres:open_postgres",
     "sqlite": "sentinel_sql.database.sqlite.database:open_sqlite",
 }
 """Kind of address → the function that opens it; its module is loaded at the first use."""

@@ -193,7 +193,8 @@ class Seconds(Record):
 class Step(Record):
     """One turn of the agent. `index` counts from 1; `best_so_far` is an optional extra query.
 
-    A reply that was cut is no action: its step is `invalid`, and `notes` says what cut it.
+    A reply that was cut is no action: its step is `invalid`, and `notes` says what cut it. `hints`
+    are lines on stored values that the agent was shown before this turn; no monitor reads them.
     """
 
     index: Annotated[int, Field(ge=1)]
@@ -208,6 +209,7 @@ class Step(Record):
     reply: str | None = None
     # Written only if there are any, so that other steps keep their bytes.
     notes: Annotated[tuple[StepNote, ...], Field(exclude_if=lambda notes: not notes)] = ()
+    hints: Annotated[tuple[str, ...], Field(exclude_if=lambda hints: not hints)] = ()
 
     @property
     def executed(self) -> bool:

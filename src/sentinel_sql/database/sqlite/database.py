@@ -139,6 +139,11 @@ class SqliteDatabase:
         return self._name
 
     @property
+    def file(self) -> Path:
+        """The file of the database."""
+        return self._path
+
+    @property
     def clock(self) -> str:
         """The database's own current time, `YYYY-MM-DD HH:MM:SS`."""
         return self._clock

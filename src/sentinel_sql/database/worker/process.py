@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
-from sentinel_sql.database.sqlite.connection import FileFaultError, out_of_memory, too_long
+from sentinel_sql.database.failures import out_of_memory, too_long
+from sentinel_sql.database.sqlite.connection import FileFaultError
 from sentinel_sql.database.worker.serve import LONGEST_SECONDS
 from sentinel_sql.database.worker.wire import HEAD, frame_of, message_of
 from sentinel_sql.errors import DatabaseError
