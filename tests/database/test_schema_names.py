@@ -156,7 +156,8 @@ def test_inner_tables_of_each_kind_of_virtual_one_are_not_shown(
     try:
         database = opened(
             tmp_path / "virtual.sqlite",
-            f"CREATE TABLE stays (id INTEGER, body TEXT); CREATE VIRTUAL TABLE {table} USING {made};",
+            "CREATE TABLE stays (id INTEGER, body TEXT);"
+            f"CREATE VIRTUAL TABLE {table} USING {made};",
         )
     except sqlite3.OperationalError:
         pytest.skip("this SQLite lacks full-text search or R*Tree")
