@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.value_index.index import Entry, ValueIndex
 from sentinel_sql.database.value_index.opening import open_value_index
@@ -109,6 +110,7 @@ class Hints:
         return "\n".join(self.lines)
 
 
+@checked
 def hints(question: str, database: Database, *, index: ValueIndex | None = None) -> Hints:
     """Find the stored texts that a question may mean.
 
