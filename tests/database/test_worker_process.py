@@ -181,7 +181,7 @@ def test_a_stopped_worker_costs_no_query(sql: str, starting: bool, path: Path) -
         if not starting:
             database.execute("SELECT 1")
         for worker in workers() - before:
-            os.kill(worker, signal.SIGSTOP)
+            stop(worker)
         started = time.monotonic()
         assert database.execute(sql).rows == ((1,),)
         assert time.monotonic() - started < 15  # the limit of a query is 30
@@ -197,7 +197,7 @@ def test_a_worker_that_is_killed_before_it_reads_its_query_costs_no_query(
         database.execute("SELECT 1")
         worker = database._idle[0]
         assert isinstance(worker, WorkerProcess)
-        os.kill(worker._process.pid, signal.SIGSTOP)
+        stop(worker._process.pid)
 
         def kill() -> None:
             os.kill(worker._process.pid, number)
@@ -251,6 +251,13 @@ def test_workers_end_with_a_parent_that_is_killed(sql: str, path: Path) -> None:
     while time.monotonic() < until and state(worker) not in ("", "Z"):
         time.sleep(0.05)
     assert state(worker) in ("", "Z")  # nobody reaps the orphans of some containers
+
+
+def stop(pid: int) -> None:
+    """Stop a process, and wait until it is stopped: until then it may still read."""
+    os.kill(pid, signal.SIGSTOP)
+    while state(pid) not in ("T", ""):
+        time.sleep(0.005)
 
 
 def state(pid: int) -> str:
