@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sentinel_sql.address import shown_address
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
-from sentinel_sql.database.failures import failed
+from sentinel_sql.database.failures import failed, too_long
 from sentinel_sql.database.postgres.connection import OutOfTimeError, TooMuchAtOnceError
 from sentinel_sql.database.postgres.faults import fault
 from sentinel_sql.database.postgres.rights import needless_rights
@@ -149,6 +149,8 @@ class PostgresDatabase:
             check_tree(statement, POSTGRES_RULES)
         except RefusedError as refusal:
             return failed("refused", str(refusal), started)
+        if time.perf_counter() - started > self._limits.seconds:
+            return too_long(self._limits, started)
         return self._run(statement.sql, started)
 
     def _run(self, sql: str, started: float) -> ExecutionResult:

@@ -28,7 +28,8 @@ from sentinel_sql.database.postgres.values import PLAIN_TYPES, register_loaders
 
 BEGIN: Final = "BEGIN TRANSACTION READ ONLY"
 ROLLBACK: Final = "ROLLBACK"
-ROLLBACK_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 5.0
+"""Seconds in which a server that isn't down answers a statement that does nothing."""
 
 CHUNK: Final = 100
 """Rows that libpq hands over at once."""
@@ -97,12 +98,13 @@ class Session:
             TooMuchAtOnceError: these rows together are more than a result may take.
         """
         connection = self._connection
-        connection.bound(started, self._limits.seconds, most_bytes=self._limits.total)
+        connection.bound(time.perf_counter(), ANSWER_SECONDS)
         try:
             connection.execute(BEGIN)
         except (psycopg.Error, OutOfTimeError) as error:
             connection.close()
             raise StaleSessionError from error
+        connection.bound(started, self._limits.seconds, most_bytes=self._limits.total)
         try:
             return self._fetch(statement, started, size)
         except OutOfTimeError:
@@ -189,7 +191,7 @@ class Session:
     def _roll_back(self) -> None:
         connection = self._connection
         if not connection.closed:
-            connection.bound(time.perf_counter(), ROLLBACK_SECONDS)
+            connection.bound(time.perf_counter(), ANSWER_SECONDS)
             try:
                 connection.execute(ROLLBACK)
             except (psycopg.Error, OutOfTimeError):
