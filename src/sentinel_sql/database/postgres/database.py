@@ -250,7 +250,7 @@ def open_postgres(
 
 def _with_plain_scheme(address: str) -> str:
     """Return an address as libpq takes it, without SQLAlchemy's driver in its scheme."""
-    plain = re.sub(r"^(postgres(ql)?)(\+\w+)?:", r"\1:", address, flags=re.IGNORECASE)
+    plain = re.sub(r"^postgres(ql)?(\+\w+)?:", "postgresql:", address, flags=re.IGNORECASE)
     try:
         conninfo_to_dict(plain)
     except psycopg.ProgrammingError:
