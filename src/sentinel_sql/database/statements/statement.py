@@ -49,10 +49,11 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """One statement: its text without comments, and its tree."""
+    """One statement: its text without comments, the text's tokens, and its tree."""
 
     sql: str
     dialect: str
+    tokens: tuple[Token, ...]
     tree: exp.Expr
 
     def written_name(self, call: exp.Expr) -> str | None:
@@ -94,7 +95,9 @@ def read_statement(sql: str, dialect: str) -> Statement:
         raise RefusedError("no SQL statement was given")
     if len(trees) > 1:
         raise RefusedError("not allowed: only one statement may run at a time")
-    return Statement(sql=text.rstrip(" \t\r\n\f;"), dialect=dialect, tree=trees[0])
+    return Statement(
+        sql=text.rstrip(" \t\r\n\f;"), dialect=dialect, tokens=tuple(tokens), tree=trees[0]
+    )
 
 
 def _without_comments(sql: str) -> tuple[str, list[tuple[int, int]]]:
