@@ -56,11 +56,13 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     """Start of the statement, by `time.perf_counter`; infinite where nothing is bounded."""
     most_bytes: float = math.inf
     cancelled: bool = False
+    """True if the server took the request to cancel the statement."""
+    _asked: bool = False
 
     def bound(self, started: float, seconds: float, *, most_bytes: float = math.inf) -> None:
         """Bound all that is waited for from now on."""
         self.started, self.seconds, self.most_bytes = started, seconds, most_bytes
-        self.cancelled = False
+        self.cancelled = self._asked = False
 
     def unbound(self) -> None:
         """Bound nothing any more."""
@@ -108,16 +110,17 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
             return result
 
     def _pause(self) -> float:
-        share = CLOSE_AT if self.cancelled else CANCEL_AT
+        share = CLOSE_AT if self._asked else CANCEL_AT
         return self.started + share * self.seconds - time.perf_counter()
 
     def _end(self) -> None:
-        if self.cancelled:
+        if self._asked:
             raise OutOfTimeError
-        self.cancelled = True
+        self._asked = True
         left = self.started + CLOSE_AT * self.seconds - time.perf_counter()
         with suppress(psycopg.Error):
             self.cancel_safe(timeout=max(0.05, left))
+            self.cancelled = True
 
 
 def connect(conninfo: str) -> BoundedConnection:
