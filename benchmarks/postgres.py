@@ -24,10 +24,11 @@ from sentinel_sql.database.statements.statement import read_statement
 
 SUITE = Path(__file__).resolve().parents[1] / "tests" / "sql"
 GROWTH = (
-    "INSERT INTO visits (patient, day, ward, note, started, ended, cost, tags) SELECT patient, day, "
-    "ward, note, started, ended, cost, tags FROM visits, generate_series(1, 9)",
-    "INSERT INTO readings SELECT id + 12000 * n, visit + 300 * n, kind, value, at + n * "
-    "INTERVAL '1 minute' FROM readings, generate_series(1, 9) n",
+    "INSERT INTO visits (patient, day, ward, note, started, ended, cost, tags) "
+    "SELECT patient, day, ward, note, started, ended, cost, tags "
+    "FROM visits, generate_series(1, 9)",
+    "INSERT INTO readings SELECT id + 12000 * n, visit + 300 * n, kind, value, "
+    "at + n * INTERVAL '1 minute' FROM readings, generate_series(1, 9) n",
     "REFRESH MATERIALIZED VIEW ward_counts",
     "ANALYZE",
 )

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from postgres_cluster import PostgresCluster
 
+from postgres_cluster import PostgresCluster
 from sentinel_sql.database.statements.statement import read_statement
 
 
