@@ -27,7 +27,7 @@ HONEST = queries("postgres_honest.toml")
 
 @pytest.fixture(scope="module")
 def tight(postgres_cluster: PostgresCluster, postgres_clinic: str) -> Iterator[PostgresDatabase]:
-    address = postgres_cluster.address(postgres_clinic, "reader")
+    address = postgres_cluster.address(postgres_clinic, "reader", application="hostile")
     with PostgresDatabase.open(address, clock=CLOCK, limits=HOSTILE_LIMITS) as database:
         yield database
 
@@ -71,7 +71,7 @@ def test_hostile_queries_change_nothing_and_none_outlives_its_deadline(
 
 
 class outliving:  # noqa: N801
-    """Collects the statements of `reader` that the server itself shows as active for too long."""
+    """Collects the hostile statements that the server itself shows as active for too long."""
 
     def __init__(self, cluster: PostgresCluster, seconds: float) -> None:
         self._cluster = cluster
@@ -94,7 +94,8 @@ class outliving:  # noqa: N801
         with psycopg.connect(self._cluster.address(), autocommit=True) as connection:
             while not self._over.wait(0.03):
                 for pid, start, query in connection.execute(
-                    "SELECT pid, query_start, query FROM pg_stat_activity WHERE usename = 'reader' "
+                    "SELECT pid, query_start, query FROM pg_stat_activity WHERE application_name = "
+                    "'hostile' "
                     "AND state = 'active' AND clock_timestamp() - query_start > %s * "
                     "INTERVAL '1 second'",
                     (self._seconds,),

@@ -7,11 +7,8 @@ closed. So no second thread is needed, and a late cancel can't hit the next stat
 
 from __future__ import annotations
 
-import fcntl
 import math
 import select
-import struct
-import termios
 import time
 from contextlib import suppress
 from typing import Any, Final, TypeVar
@@ -19,6 +16,8 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
+
+from sentinel_sql.database.postgres.received_bytes import ReceivedBytes
 
 Result = TypeVar("Result")
 
@@ -36,7 +35,6 @@ _POLLED: Final = {
     Wait.W: select.POLLOUT,
     Wait.RW: select.POLLIN | select.POLLOUT,
 }
-_INTEGER: Final = struct.Struct("i")
 
 
 class OutOfTimeError(Exception):
@@ -88,7 +86,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     def _bounded(self, gen: PQGen[Result]) -> Result:
         socket = self.pgconn.socket
         poller = select.poll()
-        received = 0
+        received = ReceivedBytes(socket)
         try:
             waits = next(gen)
             while True:
@@ -98,10 +96,8 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
                     continue
                 poller.register(socket, _POLLED[waits])
                 event = sum(mask for _, mask in poller.poll(1000 * min(pause, LONGEST_PAUSE)))
-                if event & ~select.POLLOUT:
-                    received += _waiting_bytes(socket)
-                    if received > self.most_bytes:
-                        raise TooMuchAtOnceError
+                if event & ~select.POLLOUT and received.count() > self.most_bytes:
+                    raise TooMuchAtOnceError
                 readable = Ready.R if event & ~select.POLLOUT else Ready.NONE
                 writable = Ready.W if event & select.POLLOUT else Ready.NONE
                 waits = gen.send(Ready(readable | writable))
@@ -130,8 +126,3 @@ def connect(conninfo: str) -> BoundedConnection:
         psycopg.Error: there is no connection.
     """
     return BoundedConnection.connect(conninfo, autocommit=True)
-
-
-def _waiting_bytes(socket: int) -> int:
-    (count,) = _INTEGER.unpack(fcntl.ioctl(socket, termios.FIONREAD, _INTEGER.pack(0)))
-    return int(count)

@@ -34,7 +34,7 @@ ANSWER_SECONDS: Final = 5.0
 CHUNK: Final = 100
 """Rows that libpq hands over at once."""
 
-BUFFERED: Final = 16_000_000
+BUFFERED: Final = 8_000_000
 """Bytes of other rows that may wait in the system's buffers beside those that are read."""
 
 DROPPING_SECONDS: Final = 0.003
