@@ -23,7 +23,13 @@ from sentinel_sql.database.postgres.connection import OutOfTimeError, TooMuchAtO
 from sentinel_sql.database.postgres.faults import fault
 from sentinel_sql.database.postgres.rights import needless_rights
 from sentinel_sql.database.postgres.schema_reader import read_schema
-from sentinel_sql.database.postgres.session import CHUNK, TIME_ZONE, Session, StaleSessionError
+from sentinel_sql.database.postgres.session import (
+    CHUNK,
+    TIME_ZONE,
+    Session,
+    StaleSessionError,
+    UnansweredError,
+)
 from sentinel_sql.database.statements.clock import POSTGRES_CLOCK, with_clock
 from sentinel_sql.database.statements.postgres_rules import POSTGRES_RULES
 from sentinel_sql.database.statements.rules import check_tree, name_of
@@ -37,7 +43,12 @@ CONNECT_SECONDS: Final = 10
 STARTING_SECONDS: Final = 5.0
 """Seconds to wait for a server that is starting."""
 
-_BOUNDS: Final = "SELECT current_setting('server_version'), current_setting('temp_file_limit')"
+_BOUNDS: Final = """
+SELECT split_part(current_setting('server_version'), ' ', 1),
+  CASE WHEN setting = '-1' THEN 'by nobody'
+    ELSE 'to ' || pg_size_pretty(setting::bigint * 1024) || ' a session' END
+FROM pg_catalog.pg_settings WHERE name = 'temp_file_limit'
+"""
 
 _STARTING: Final = re.compile("starting up|recovery mode|not yet accepting")
 
@@ -198,6 +209,10 @@ class PostgresDatabase:
             except StaleSessionError as lost:
                 if session.new:
                     raise fault(self._address, lost.__cause__ or lost) from None
+            except UnansweredError:
+                result = too_long(self._limits, started)
+                self._give_back(_connect(self._address, self._limits))  # or there is no server
+                return result
             except TooMuchAtOnceError:
                 if size == 1:
                     megabytes = f"{self._limits.total / 1e6:,.0f} MB"
@@ -225,11 +240,10 @@ class PostgresDatabase:
             raise fault(self._address, error) from None
         finally:
             self._give_back(session)
-        version, files = ("", "") if row is None else row
-        bound = "by nobody" if files == "-1" else f"to {files} a session"
+        version, files = ("", "by nobody") if row is None else row
         return DatabaseHealth(
             detail=f"PostgreSQL {version} as role {role}; read-only transactions, time zone "
-            f"{TIME_ZONE}, {self._limits.seconds:g} s a statement; temporary files held {bound}",
+            f"{TIME_ZONE}, {self._limits.seconds:g} s a statement; temporary files held {files}",
             warnings=warnings,
         )
 
