@@ -335,6 +335,7 @@ FAULTS: dict[str, tuple[Callable[[str], str], str]] = {
     "no tables for this role": (lambda a: a, "holds no table that the role locked may read"),
     "unknown host": (lambda a: a.replace("127.0.0.1", "nohost.invalid"), "is unknown"),
     "unknown setting": (lambda a: f"{a}?colour=red", "is no address of a PostgreSQL"),
+    "timeout that is no number": (lambda a: f"{a}?connect_timeout=soon", "connect_timeout"),
     "percent sign": (lambda a: a.replace("locked:", "locked:%zz"), "is no address"),
     "port that is no number": (lambda a: a.replace("127.0.0.1:", "127.0.0.1:x"), "is no address"),
 }

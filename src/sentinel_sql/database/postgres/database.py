@@ -285,18 +285,6 @@ class PostgresDatabase:
         self._lock = threading.Lock()
 
 
-def open_postgres(
-    address: str, *, name: str | None, clock: str | None, limits: Limits
-) -> PostgresDatabase:
-    """Open an address such as `postgresql://reader@host/clinic`.
-
-    Raises:
-        DatabaseError: there is no such server or database, or it refuses the role.
-        InputError: the clock is no time, or the address is none.
-    """
-    return PostgresDatabase.open(address, name=name, clock=clock, limits=limits)
-
-
 def _with_plain_scheme(address: str) -> str:
     """Return an address as libpq takes it, without SQLAlchemy's driver in its scheme."""
     plain = re.sub(r"^postgres(ql)?(\+\w+)?:", "postgresql:", address, flags=re.IGNORECASE)
@@ -312,19 +300,29 @@ def _with_plain_scheme(address: str) -> str:
 
 def _connect(address: str, limits: Limits) -> Session:
     until = time.monotonic() + STARTING_SECONDS
-    conninfo = make_conninfo(address, client_encoding="UTF8", connect_timeout=_patience(address))
     while True:
         try:
-            return Session(conninfo, limits)
+            return Session(_conninfo(address, limits), limits)
         except (psycopg.Error, OutOfTimeError) as error:
             if time.monotonic() > until or not _STARTING.search(str(error)):
                 raise fault(address, error) from None
         time.sleep(0.1)
 
 
-def _patience(address: str) -> int:
-    asked = conninfo_to_dict(address).get("connect_timeout")
-    return CONNECT_SECONDS if asked is None else int(asked)
+def _conninfo(address: str, limits: Limits) -> str:
+    """Return an address with what isn't said in it, so that a lost network is noticed."""
+    unanswered = min(10_000, max(2_000, round(500 * limits.seconds)))
+    settings: dict[str, str | int] = {
+        "application_name": "sentinel",
+        "connect_timeout": CONNECT_SECONDS,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": unanswered,
+    }
+    said = conninfo_to_dict(address)
+    more = {name: value for name, value in settings.items() if name not in said}
+    return make_conninfo(address, client_encoding="UTF8", **more)
 
 
 _opened: weakref.WeakSet[PostgresDatabase] = weakref.WeakSet()
