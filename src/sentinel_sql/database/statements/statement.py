@@ -39,6 +39,7 @@ _PARTS: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_MARK: Final = re.compile(r"['\"$]|--|/\*")
 _BLOCK_MARK: Final = re.compile(r"/\*|\*/")
 _BRACKET: Final = re.compile(r"\]\s*\[|[()\[\]]")
 
@@ -104,6 +105,9 @@ def read_statement(sql: str, dialect: str) -> Statement:
 
 def _without_comments(sql: str) -> tuple[str, list[tuple[int, int]]]:
     """Return the text with a space for each comment, and (start, end) of all that is in quotes."""
+    if _MARK.search(sql) is None:
+        _check_nesting(sql)
+        return sql, []
     parts: list[str] = []
     quoted: list[tuple[int, int]] = []
     code: list[str] = []
