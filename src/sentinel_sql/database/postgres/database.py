@@ -7,23 +7,33 @@ import re
 import threading
 import time
 import weakref
+from collections.abc import Set
 from typing import Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from sqlglot import exp
 
 from sentinel_sql.address import shown_address
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
-from sentinel_sql.database.failures import failed
+from sentinel_sql.database.failures import failed, too_long
+from sentinel_sql.database.postgres.clock_views import views_with_clock
 from sentinel_sql.database.postgres.connection import OutOfTimeError, TooMuchAtOnceError
 from sentinel_sql.database.postgres.faults import fault
 from sentinel_sql.database.postgres.rights import needless_rights
 from sentinel_sql.database.postgres.schema_reader import read_schema
-from sentinel_sql.database.postgres.session import CHUNK, TIME_ZONE, Session, StaleSessionError
+from sentinel_sql.database.postgres.session import (
+    CHUNK,
+    TIME_ZONE,
+    Session,
+    StaleSessionError,
+    UnansweredError,
+)
+from sentinel_sql.database.statements.clock import POSTGRES_CLOCK, with_clock
 from sentinel_sql.database.statements.postgres_rules import POSTGRES_RULES
-from sentinel_sql.database.statements.rules import check_tree
-from sentinel_sql.database.statements.statement import RefusedError, read_statement
+from sentinel_sql.database.statements.rules import check_tree, name_of
+from sentinel_sql.database.statements.statement import RefusedError, Statement, read_statement
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.schema import Schema
 
@@ -33,7 +43,12 @@ CONNECT_SECONDS: Final = 10
 STARTING_SECONDS: Final = 5.0
 """Seconds to wait for a server that is starting."""
 
-_BOUNDS: Final = "SELECT current_setting('server_version'), current_setting('temp_file_limit')"
+_BOUNDS: Final = """
+SELECT split_part(current_setting('server_version'), ' ', 1),
+  CASE WHEN setting = '-1' THEN 'by nobody'
+    ELSE 'to ' || pg_size_pretty(setting::bigint * 1024) || ' a session' END
+FROM pg_catalog.pg_settings WHERE name = 'temp_file_limit'
+"""
 
 _STARTING: Final = re.compile("starting up|recovery mode|not yet accepting")
 
@@ -47,13 +62,22 @@ class PostgresDatabase:
     """
 
     def __init__(
-        self, *, address: str, name: str, clock: str, schema: Schema, limits: Limits, first: Session
+        self,
+        *,
+        address: str,
+        name: str,
+        clock: str,
+        schema: Schema,
+        clock_views: Set[tuple[str, str]],
+        limits: Limits,
+        first: Session,
     ) -> None:
         self._address = address
         self._name = name
         self._clock = clock
         self._schema = schema
         self._limits = limits
+        self._clock_views = clock_views
         self._lock = threading.Lock()
         self._idle = [first]
         self._closed = False
@@ -95,6 +119,7 @@ class PostgresDatabase:
                     f"{session.connection.info.user} may read: GRANT USAGE ON SCHEMA and SELECT ON "
                     "ALL TABLES to it, or connect as another role"
                 )
+            clock_views = views_with_clock(session.connection)
             name = dbname if name is None else name
             clock = default_clock(name) if clock is None else check_clock(clock)
         except psycopg.Error as error:
@@ -104,7 +129,13 @@ class PostgresDatabase:
             session.close()
             raise
         return cls(
-            address=address, name=name, clock=clock, schema=schema, limits=limits, first=session
+            address=address,
+            name=name,
+            clock=clock,
+            schema=schema,
+            clock_views=clock_views,
+            limits=limits,
+            first=session,
         )
 
     @property
@@ -121,6 +152,11 @@ class PostgresDatabase:
     def dialect(self) -> str:
         """`postgres`."""
         return "postgres"
+
+    @property
+    def time_zone(self) -> str:
+        """The time zone of every session."""
+        return TIME_ZONE
 
     @property
     def schema(self) -> Schema:
@@ -147,9 +183,21 @@ class PostgresDatabase:
         try:
             statement = read_statement(sql, self.dialect)
             check_tree(statement, POSTGRES_RULES)
+            self._check_views(statement)
+            timed = with_clock(statement, self._clock, POSTGRES_CLOCK)
         except RefusedError as refusal:
             return failed("refused", str(refusal), started)
-        return self._run(statement.sql, started)
+        if time.perf_counter() - started > self._limits.seconds:
+            return too_long(self._limits, started)
+        return self._run(timed, started)
+
+    def _check_views(self, statement: Statement) -> None:
+        for table in statement.tree.find_all(exp.Table):
+            name = (name_of(table.args.get("db")), name_of(table.this))
+            if name in self._clock_views:
+                raise RefusedError(
+                    f"not allowed: view {table.name} asks for the machine's time; query its tables"
+                )
 
     def _run(self, sql: str, started: float) -> ExecutionResult:
         """Run a statement that was checked, or whose checks are off."""
@@ -161,6 +209,10 @@ class PostgresDatabase:
             except StaleSessionError as lost:
                 if session.new:
                     raise fault(self._address, lost.__cause__ or lost) from None
+            except UnansweredError:
+                result = too_long(self._limits, started)
+                self._give_back(_connect(self._address, self._limits))  # or there is no server
+                return result
             except TooMuchAtOnceError:
                 if size == 1:
                     megabytes = f"{self._limits.total / 1e6:,.0f} MB"
@@ -188,11 +240,10 @@ class PostgresDatabase:
             raise fault(self._address, error) from None
         finally:
             self._give_back(session)
-        version, files = ("", "") if row is None else row
-        bound = "by nobody" if files == "-1" else f"to {files} a session"
+        version, files = ("", "by nobody") if row is None else row
         return DatabaseHealth(
             detail=f"PostgreSQL {version} as role {role}; read-only transactions, time zone "
-            f"{TIME_ZONE}, {self._limits.seconds:g} s a statement; temporary files held {bound}",
+            f"{TIME_ZONE}, {self._limits.seconds:g} s a statement; temporary files held {files}",
             warnings=warnings,
         )
 
@@ -234,21 +285,9 @@ class PostgresDatabase:
         self._lock = threading.Lock()
 
 
-def open_postgres(
-    address: str, *, name: str | None, clock: str | None, limits: Limits
-) -> PostgresDatabase:
-    """Open an address such as `postgresql://reader@host/clinic`.
-
-    Raises:
-        DatabaseError: there is no such server or database, or it refuses the role.
-        InputError: the clock is no time, or the address is none.
-    """
-    return PostgresDatabase.open(address, name=name, clock=clock, limits=limits)
-
-
 def _with_plain_scheme(address: str) -> str:
     """Return an address as libpq takes it, without SQLAlchemy's driver in its scheme."""
-    plain = re.sub(r"^(postgres(ql)?)(\+\w+)?:", r"\1:", address, flags=re.IGNORECASE)
+    plain = re.sub(r"^postgres(ql)?(\+\w+)?:", "postgresql:", address, flags=re.IGNORECASE)
     try:
         conninfo_to_dict(plain)
     except psycopg.ProgrammingError:
@@ -261,19 +300,29 @@ def _with_plain_scheme(address: str) -> str:
 
 def _connect(address: str, limits: Limits) -> Session:
     until = time.monotonic() + STARTING_SECONDS
-    conninfo = make_conninfo(address, client_encoding="UTF8", connect_timeout=_patience(address))
     while True:
         try:
-            return Session(conninfo, limits)
+            return Session(_conninfo(address, limits), limits)
         except (psycopg.Error, OutOfTimeError) as error:
             if time.monotonic() > until or not _STARTING.search(str(error)):
                 raise fault(address, error) from None
         time.sleep(0.1)
 
 
-def _patience(address: str) -> int:
-    asked = conninfo_to_dict(address).get("connect_timeout")
-    return CONNECT_SECONDS if asked is None else int(asked)
+def _conninfo(address: str, limits: Limits) -> str:
+    """Return an address with what isn't said in it, so that a lost network is noticed."""
+    unanswered = min(10_000, max(2_000, round(500 * limits.seconds)))
+    settings: dict[str, str | int] = {
+        "application_name": "sentinel",
+        "connect_timeout": CONNECT_SECONDS,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": unanswered,
+    }
+    said = conninfo_to_dict(address)
+    more = {name: value for name, value in settings.items() if name not in said}
+    return make_conninfo(address, client_encoding="UTF8", **more)
 
 
 _opened: weakref.WeakSet[PostgresDatabase] = weakref.WeakSet()

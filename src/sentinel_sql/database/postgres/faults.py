@@ -30,6 +30,7 @@ _REMEDIES: Final[Sequence[tuple[str, str]]] = (
         "has no free connection: try again later, or with fewer workers",
     ),
     ("starting up|shutting down|recovery mode", "is starting or stopping: try again in a minute"),
+    ("for connection option|invalid port", "is no address that works: check its port and options"),
     ("SSL", "can't agree on an encrypted connection: check sslmode and the certificates"),
 )
 """What a message of libpq or the server says → what to do. Neither has a code for these."""
@@ -37,6 +38,7 @@ _REMEDIES: Final[Sequence[tuple[str, str]]] = (
 _STATES: Final[Mapping[str, str]] = {
     "53100": "has no room on its disk: make some",
     "53200": "is out of memory: try again later",
+    "55P03": "has a table that another session locks: wait until that session has ended",
     "57014": "cancelled the statement because somebody asked for it: run the command again",
 }
 

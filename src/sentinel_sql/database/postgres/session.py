@@ -12,7 +12,7 @@ from psycopg import adapt, sql
 from psycopg.abc import Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import fetch, send
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from sentinel_sql.database.cells import cell_of
@@ -24,30 +24,49 @@ from sentinel_sql.database.postgres.connection import (
     OutOfTimeError,
     connect,
 )
-from sentinel_sql.database.postgres.values import PLAIN_TYPES, register_loaders
+from sentinel_sql.database.postgres.values import (
+    PLAIN_TYPES,
+    register_lenient_loaders,
+    register_loaders,
+)
 
 BEGIN: Final = "BEGIN TRANSACTION READ ONLY"
 ROLLBACK: Final = "ROLLBACK"
-ROLLBACK_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 5.0
+"""Seconds in which a server that isn't down answers a statement that does nothing."""
 
 CHUNK: Final = 100
 """Rows that libpq hands over at once."""
 
+BUFFERED: Final = 8_000_000
+"""Bytes of other rows that may wait in the system's buffers beside those that are read."""
+
+DROPPING_SECONDS: Final = 0.003
+"""Seconds in which the rest of a short result is read for nothing: as long as a cancel takes."""
+
 LOCK_SECONDS: Final = 5.0
-"""Most seconds that a statement waits for a writer's lock."""
+"""Most seconds that a statement waits for a table that another session locks."""
+
+LONGEST_TIMEOUT: Final = 1_000_000_000
+"""Milliseconds; the server's settings are integers of 31 bits."""
 
 TIME_ZONE: Final = "UTC"
 
 _MEMORY_STATES: Final = ("53200", "53400")
 """Out of memory; more temporary files than the limit."""
-_SERVER_FAULTS: Final = ("08", "53", "57P", "58", "25P", "XX001", "XX002", "28")
-"""Beginnings of the SQLSTATEs that no statement is to blame for: connection, resources, shutdown,
-input and output, damaged data, a session that timed out, rights to connect."""
+_SERVER_FAULTS: Final = ("08", "28", "40", "53", "55P03", "57P", "58", "25P", "XX001", "XX002")
+"""Beginnings of the SQLSTATEs that no reading statement is to blame for: connection, rights to
+connect, deadlocks, resources, tables that others lock, shutdown, input and output, a session that
+timed out, damaged data."""
 _CANCELLED: Final = "57014"
 
 
 class StaleSessionError(Exception):
     """The session was lost before the statement began; another session may run it."""
+
+
+class UnansweredError(Exception):
+    """The server neither ended the statement in time nor took the request to cancel it."""
 
 
 class Session:
@@ -94,38 +113,59 @@ class Session:
         Raises:
             StaleSessionError: the connection was lost before.
             psycopg.Error: a fault of the server or of the connection.
+            UnansweredError: perhaps there is no server any more.
             TooMuchAtOnceError: these rows together are more than a result may take.
         """
         connection = self._connection
-        connection.bound(started, self._limits.seconds, most_bytes=self._limits.total)
+        connection.bound(started, self._limits.seconds, most_bytes=self._limits.total + BUFFERED)
+        begun = False
         try:
-            connection.execute(BEGIN)
-        except (psycopg.Error, OutOfTimeError) as error:
-            connection.close()
-            raise StaleSessionError from error
-        try:
-            return self._fetch(statement, started, size)
+            self._send(statement)
+            self._begin()
+            begun = True
+            return self._fetch(started, size)
         except OutOfTimeError:
-            return too_long(self._limits, started)
+            if connection.cancelled:
+                return too_long(self._limits, started)
+            raise UnansweredError from None
         except psycopg.Error as error:
+            if not begun:
+                connection.close()
+                raise StaleSessionError from error
             return self._failure(error, started)
         finally:
-            self._roll_back()
+            self._end()
 
-    def _fetch(self, statement: str, started: float, size: int) -> ExecutionResult:
+    def _send(self, statement: str) -> None:
+        """Send the statement between BEGIN and ROLLBACK, all at once: one round trip, not three."""
+        pgconn = self._connection.pgconn
+        pgconn.enter_pipeline_mode()
+        for text in (BEGIN, statement, ROLLBACK):
+            # this protocol takes one statement only
+            pgconn.send_query_params(text.encode(), None)
+        pgconn.pipeline_sync()
+        self._connection.wait(send(pgconn))
+
+    def _begin(self) -> None:
+        while (part := self._next()) is not None:
+            if part.status == ExecStatus.FATAL_ERROR:
+                raise error_from_result(part, encoding="utf-8")
+
+    def _next(self) -> PGresult | None:
+        part: PGresult | None = self._connection.wait(fetch(self._connection.pgconn))
+        return part
+
+    def _fetch(self, started: float, size: int) -> ExecutionResult:
         connection, pgconn = self._connection, self._connection.pgconn
-        # the extended protocol takes one statement only
-        pgconn.send_query_params(statement.encode(), None)
-        if size > 1:
+        if size > 1 and psycopg.capabilities.has_stream_chunked():
             pgconn.set_chunked_rows_mode(size)
         else:
             pgconn.set_single_row_mode()
-        connection.wait(send(pgconn))
         kept = KeptRows(self._limits, None)
         transformer: Transformer = adapt.Transformer(connection)
         columns: tuple[str, ...] | None = None
         converted: list[int] = []
-        while (part := connection.wait(fetch(pgconn))) is not None:
+        while (part := self._next()) is not None:
             if part.status not in _WITH_ROWS:
                 if part.status != ExecStatus.FATAL_ERROR:
                     continue
@@ -134,7 +174,12 @@ class Session:
             transformer.set_pgresult(part, set_loaders=first)
             if first:
                 columns, converted = _columns(part)
-            if part.ntuples and not self._keep(kept, transformer, part.ntuples, converted):
+            try:
+                more = self._keep(kept, transformer, part.ntuples, converted)
+            except (psycopg.DataError, ValueError, OverflowError, RecursionError) as error:
+                self._stop()
+                return failed("error", f"a value can't be read: {type(error).__name__}", started)
+            if not more:
                 self._stop()
                 break
         if columns is None:
@@ -152,22 +197,19 @@ class Session:
         self, kept: KeptRows, transformer: Transformer, count: int, converted: list[int]
     ) -> bool:
         rows: list[tuple[Any, ...]] = transformer.load_rows(0, count, tuple)
-        for row in rows:
-            if converted:
-                cells: list[Cell] = list(row)
-                for place in converted:
-                    cells[place] = cell_of(cells[place])
-                row = tuple(cells)
-            if not kept.add(row):
-                return False
-        return True
+        if converted:
+            rows = [_with_cells(row, converted) for row in rows]
+        return kept.add_all(rows)
 
     def _stop(self) -> None:
-        """Cancel the rest of a result, and drop what is on its way."""
-        connection = self._connection
+        """Drop the rest of a result, or cancel a long one: a cancel takes another connection."""
+        until = time.perf_counter() + DROPPING_SECONDS
+        while time.perf_counter() < until:
+            if self._next() is None:
+                return
         with suppress(psycopg.Error):
-            connection.cancel_safe(timeout=max(0.1, self._limits.seconds))
-        while connection.wait(fetch(connection.pgconn)) is not None:
+            self._connection.cancel_safe(timeout=max(0.1, self._limits.seconds))
+        while self._next() is not None:
             pass
 
     def _failure(self, error: psycopg.Error, started: float) -> ExecutionResult:
@@ -186,18 +228,26 @@ class Session:
             words = f"{words}. Hint: {error.diag.message_hint}"
         return failed("error", words, started)
 
-    def _roll_back(self) -> None:
+    def _end(self) -> None:
+        """Read the end of what was sent, and roll back where the server hasn't."""
         connection = self._connection
         if not connection.closed:
-            connection.bound(time.perf_counter(), ROLLBACK_SECONDS)
+            connection.bound(time.perf_counter(), ANSWER_SECONDS)
             try:
-                connection.execute(ROLLBACK)
+                while (part := self._next()) is None or part.status != ExecStatus.PIPELINE_SYNC:
+                    pass
+                connection.pgconn.exit_pipeline_mode()
+                if connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                    connection.execute(ROLLBACK)
             except (psycopg.Error, OutOfTimeError):
                 connection.close()
         connection.unbound()
 
     def _set_up(self) -> None:
         connection = self._connection
+        if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+            connection.execute("SET client_encoding = SQL_ASCII")  # else some texts are errors
+            register_lenient_loaders(connection)
         settings = session_settings(self._limits)
         row = connection.execute("SELECT current_schemas(true), current_setting('search_path')")
         schemas, path = row.fetchone() or ((), "")
@@ -207,22 +257,29 @@ class Session:
         calls = sql.SQL(", ").join([sql.SQL("set_config(%s, %s, false)")] * len(settings))
         values = [part for setting in settings.items() for part in setting]
         connection.execute(sql.SQL("SELECT {}").format(calls), values)
-        files = f"{math.ceil(self._limits.memory / 1024)}kB"
+        kilobytes = min(math.ceil(self._limits.memory / 1024), 2_147_483_647)
         # where the role may not set it, the server's own limit stands; `health` tells it
         with suppress(psycopg.errors.InsufficientPrivilege):
-            connection.execute("SELECT set_config('temp_file_limit', %s, false)", (files,))
+            connection.execute(_HOLD_FILES, {"kilobytes": kilobytes})
 
+
+_HOLD_FILES: Final = """
+SELECT set_config('temp_file_limit', %(kilobytes)s || 'kB', false)
+FROM pg_catalog.pg_settings
+WHERE name = 'temp_file_limit' AND setting::bigint NOT BETWEEN 0 AND %(kilobytes)s
+"""
+"""Lowers the limit; a lower one of the server's stays."""
 
 _WITH_ROWS: Final = (ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE, ExecStatus.TUPLES_CHUNK)
 
 
 def session_settings(limits: Limits) -> dict[str, str]:
     """Return the settings of each session; every role may make these."""
-    milliseconds = max(1, math.ceil(1000 * limits.seconds))
+    milliseconds = min(max(1, math.ceil(1000 * limits.seconds)), LONGEST_TIMEOUT)
     return {
         "default_transaction_read_only": "on",
         "statement_timeout": f"{milliseconds}ms",
-        "lock_timeout": f"{min(milliseconds, round(1000 * LOCK_SECONDS))}ms",
+        "lock_timeout": f"{max(1, min(milliseconds // 2, round(1000 * LOCK_SECONDS)))}ms",
         "idle_in_transaction_session_timeout": f"{2 * milliseconds + 1000}ms",
         "TimeZone": TIME_ZONE,
         "DateStyle": "ISO, YMD",
@@ -239,3 +296,10 @@ def _columns(part: PGresult) -> tuple[tuple[str, ...], list[int]]:
         (part.fname(place) or b"").decode("utf-8", "replace") for place in range(part.nfields)
     )
     return names, [place for place in range(part.nfields) if part.ftype(place) not in PLAIN_TYPES]
+
+
+def _with_cells(row: tuple[Any, ...], converted: list[int]) -> tuple[Cell, ...]:
+    cells: list[Cell] = list(row)
+    for place in converted:
+        cells[place] = cell_of(cells[place])
+    return tuple(cells)

@@ -7,7 +7,13 @@ from typing import Final
 
 from sqlglot import exp
 
-from sentinel_sql.database.statements.rules import QUERY_NODES, Rules, name_of, node_kinds
+from sentinel_sql.database.statements.growth import may_grow_huge
+from sentinel_sql.database.statements.rules import (
+    QUERY_NODES,
+    Rules,
+    name_of,
+    node_kinds,
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -22,8 +28,9 @@ _FUNCTIONS: Mapping[str, str] = {
     "string_agg sum var_pop var_samp variance xmlagg",
     "windows and grouping": "cume_dist dense_rank first_value grouping lag last_value lead "
     "nth_value ntile percent_rank rank row_number",
-    "choice and type": "coalesce greatest least nullif num_nonnulls num_nulls pg_typeof row",
-    "text": "ascii bit_length btrim char_length character_length chr concat concat_ws convert "
+    "choice and type": "coalesce greatest least nullif num_nonnulls num_nulls pg_typeof row "
+    "all any some",
+    "text": "ascii bit_length btrim char_length character_length chr concat concat_ws "
     "convert_from convert_to decode encode format initcap is_normalized left length lower lpad "
     "ltrim md5 normalize octet_length overlay parse_ident position quote_ident quote_literal "
     "quote_nullable regexp_count regexp_instr regexp_like regexp_match regexp_matches "
@@ -101,13 +108,14 @@ _OBJECT_TYPES: Final[Set[str]] = frozenset(
 )
 
 _CALLS_WITHOUT_NAMES = """
-    Array ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Concat CurrentCatalog
-    CurrentDate CurrentRole CurrentSchema CurrentTime CurrentTimestamp CurrentUser GroupConcat
+    Array ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Ceil Chr Concat
+    CurrentCatalog CurrentDate CurrentRole CurrentSchema CurrentTime CurrentTimestamp CurrentUser
+    Decode Floor Initcap GroupConcat
     JSONArray JSONArrayAgg JSONBContains JSONBContainsAllTopKeys JSONBContainsAnyTopKeys
     JSONBContainsTopKey JSONBDeleteAtPath JSONBExists JSONBExtract JSONBExtractScalar JSONBObjectAgg
     JSONBPathExists JSONExtract JSONExtractScalar JSONKeyValue JSONObject JSONObjectAgg JSONCast
     JSONTable JSONSchema JSONColumnDef JSONValue FormatJson JSON OnCondition
-    Localtime Localtimestamp MatchAgainst Normalize Overlay
+    Localtime Localtimestamp ObjectIdentifier MatchAgainst Normalize Overlay
     SessionUser StrPosition Substring Trim Variadic Distance Adjacent ExtendsLeft ExtendsRight
     StartsWith TsOrDsToDate TsOrDsToTimestamp
 """
@@ -124,8 +132,8 @@ def _table_refusal(node: exp.Expr) -> str | None:
 
 
 def _type_refusal(node: exp.Expr) -> str | None:
-    if node.this is not exp.DType.USERDEFINED:
-        return None  # sqlglot has a kind of node of its own for most types of objects
+    if type(node) is exp.DataType and node.this is not exp.DType.USERDEFINED:
+        return None
     written = node.sql(dialect="postgres").lower().replace('"', "").rpartition(".")[2]
     kind = written.removesuffix("[]")
     return f"type {kind} may not be used" if kind in _OBJECT_TYPES else None
@@ -135,5 +143,10 @@ POSTGRES_RULES: Final = Rules(
     nodes=QUERY_NODES | node_kinds(_CALLS_WITHOUT_NAMES),
     functions=ALLOWED_FUNCTIONS,
     function_schemas=frozenset({"pg_catalog"}),
-    checks={exp.Table: _table_refusal, exp.DataType: _type_refusal},
+    checks={
+        exp.Table: _table_refusal,
+        exp.DataType: _type_refusal,
+        exp.ObjectIdentifier: _type_refusal,
+    },
+    call_checks=dict.fromkeys(("array_fill", "format", "lpad", "repeat", "rpad"), may_grow_huge),
 )

@@ -54,12 +54,14 @@ class Rules:
         functions: names of functions, in lower case.
         function_schemas: schemas that a function's name may be qualified with.
         checks: kind of node → a further check.
+        call_checks: name of a function → a further check of its calls.
     """
 
     nodes: Set[type[exp.Expr]]
     functions: Set[str]
     function_schemas: Set[str] = frozenset()
     checks: Mapping[type[exp.Expr], Check] = field(default_factory=dict)
+    call_checks: Mapping[str, Check] = field(default_factory=dict)
 
 
 def check_tree(statement: Statement, rules: Rules) -> None:
@@ -97,6 +99,8 @@ def _check_call(statement: Statement, call: exp.Func, rules: Rules) -> None:
     if name not in rules.functions or (schema and schema not in rules.function_schemas):
         shown = f"{schema}.{name}" if schema else name
         raise RefusedError(f"not allowed: function {' '.join(shown.split())} may not be called")
+    if name in rules.call_checks and (reason := rules.call_checks[name](call)) is not None:
+        raise RefusedError(f"not allowed: {reason}")
 
 
 def name_of(identifier: exp.Expr | None) -> str:
