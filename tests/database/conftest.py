@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from postgres_cluster import PostgresCluster
 from sentinel_sql.database.sqlite.database import SqliteDatabase
+from sql_suites import FOLDER
 
 CLOCK = "2100-12-31 23:59:00"
 
@@ -42,3 +44,18 @@ def ward_file(tmp_path: Path) -> Path:
 def ward(ward_file: Path) -> Iterator[SqliteDatabase]:
     with SqliteDatabase.open(ward_file, clock=CLOCK) as database:
         yield database
+
+
+@pytest.fixture(scope="session")
+def postgres_clinic(postgres_cluster: PostgresCluster) -> str:
+    """The clinic over which PostgreSQL queries run, made once for all processes; its name."""
+    import psycopg
+
+    with psycopg.connect(postgres_cluster.address(), autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock(1)")
+        query = "SELECT 1 FROM pg_database WHERE datname = 'clinic'"
+        if connection.execute(query).fetchone() is None:
+            address = postgres_cluster.create("clinic")
+            with psycopg.connect(address) as made:
+                made.execute((FOLDER / "postgres_clinic.sql").read_bytes())
+    return "clinic"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,33 +14,10 @@ import pytest
 from sentinel_sql.database.executor import Limits
 from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.database.worker.process import WorkerProcess
+from sql_suites import ENDS, queries
 
-FOLDER = Path(__file__).resolve().parents[1] / "sql"
 CLOCK = "2100-12-31 23:59:00"
 HOSTILE_LIMITS = Limits(seconds=0.5, memory=200_000_000)
-ENDS = {
-    "refused": {"refused"},
-    "error": {"error"},
-    "bounded": {"error", "rows", "empty"},
-    "rows": {"rows", "empty"},
-}
-
-
-def queries(name: str) -> list[tuple[str, str]]:
-    """Return (query, how it ends) of one file."""
-    content = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
-    found = [
-        (query, group.get("ends", "rows"))
-        for group in content["group"]
-        for query in group["queries"]
-    ]
-    for shape in content["shape"]:
-        for count in shape["counts"]:
-            parts = [shape["each"].format(n=n, before=n - 1) for n in range(1, count + 1)]
-            end = shape["end"].format(last=count)
-            query = shape["start"] + shape["between"].join(parts) + end
-            found.append((query, shape.get("ends", "rows")))
-    return found
 
 
 HOSTILE = queries("sqlite_hostile.toml")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
-from sentinel_sql.errors import EndpointError
+from sentinel_sql.errors import DatabaseError, EndpointError
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -84,6 +84,7 @@ def ask_many(
     Raises:
         EndpointError: the endpoint is unusable: its first answer says so, or calls keep failing.
             Results so far are kept.
+        DatabaseError: the database can't be used any more. Results so far are kept.
         BaseException: any other error of `ask`, `keep` or the future.
     """
     threads = _Threads(items, ask, count=max(1, workers))
@@ -97,13 +98,15 @@ def ask_many(
         interrupted = True
         threads.stop()
         reader.read_rest()
-    except EndpointError as end:
+    except (EndpointError, DatabaseError) as end:
         threads.stop()
         reader.read_rest()
-        raise EndpointError(
-            f"{end}. {reader.done} new {what} are kept in {place}; the same command resumes there",
-            for_every_call=end.for_every_call,
-        ) from end
+        message = (
+            f"{end}. {reader.done} new {what} are kept in {place}; the same command resumes there"
+        )
+        if isinstance(end, DatabaseError):
+            raise DatabaseError(message) from end
+        raise EndpointError(message, for_every_call=end.for_every_call) from end
     finally:
         threads.stop()
     return reader.tally(interrupted=interrupted)

@@ -28,6 +28,9 @@ CANCEL_AT: Final = 1.1
 CLOSE_AT: Final = 1.35
 """Share of the deadline at which the client closes a connection that doesn't answer a cancel."""
 
+LONGEST_PAUSE: Final = 60.0
+"""Seconds of one wait; the system call takes no unbounded number."""
+
 _POLLED: Final = {
     Wait.R: select.POLLIN,
     Wait.W: select.POLLOUT,
@@ -92,7 +95,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
                     self._end()
                     continue
                 poller.register(socket, _POLLED[waits])
-                event = sum(mask for _, mask in poller.poll(1000 * pause))
+                event = sum(mask for _, mask in poller.poll(1000 * min(pause, LONGEST_PAUSE)))
                 if event & ~select.POLLOUT:
                     received += _waiting_bytes(socket)
                     if received > self.most_bytes:

@@ -7,23 +7,27 @@ import re
 import threading
 import time
 import weakref
+from collections.abc import Set
 from typing import Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from sqlglot import exp
 
 from sentinel_sql.address import shown_address
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
-from sentinel_sql.database.failures import failed
+from sentinel_sql.database.failures import failed, too_long
+from sentinel_sql.database.postgres.clock_views import views_with_clock
 from sentinel_sql.database.postgres.connection import OutOfTimeError, TooMuchAtOnceError
 from sentinel_sql.database.postgres.faults import fault
 from sentinel_sql.database.postgres.rights import needless_rights
 from sentinel_sql.database.postgres.schema_reader import read_schema
 from sentinel_sql.database.postgres.session import CHUNK, TIME_ZONE, Session, StaleSessionError
+from sentinel_sql.database.statements.clock import POSTGRES_CLOCK, with_clock
 from sentinel_sql.database.statements.postgres_rules import POSTGRES_RULES
-from sentinel_sql.database.statements.rules import check_tree
-from sentinel_sql.database.statements.statement import RefusedError, read_statement
+from sentinel_sql.database.statements.rules import check_tree, name_of
+from sentinel_sql.database.statements.statement import RefusedError, Statement, read_statement
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.schema import Schema
 
@@ -47,13 +51,22 @@ class PostgresDatabase:
     """
 
     def __init__(
-        self, *, address: str, name: str, clock: str, schema: Schema, limits: Limits, first: Session
+        self,
+        *,
+        address: str,
+        name: str,
+        clock: str,
+        schema: Schema,
+        clock_views: Set[tuple[str, str]],
+        limits: Limits,
+        first: Session,
     ) -> None:
         self._address = address
         self._name = name
         self._clock = clock
         self._schema = schema
         self._limits = limits
+        self._clock_views = clock_views
         self._lock = threading.Lock()
         self._idle = [first]
         self._closed = False
@@ -95,6 +108,7 @@ class PostgresDatabase:
                     f"{session.connection.info.user} may read: GRANT USAGE ON SCHEMA and SELECT ON "
                     "ALL TABLES to it, or connect as another role"
                 )
+            clock_views = views_with_clock(session.connection)
             name = dbname if name is None else name
             clock = default_clock(name) if clock is None else check_clock(clock)
         except psycopg.Error as error:
@@ -104,7 +118,13 @@ class PostgresDatabase:
             session.close()
             raise
         return cls(
-            address=address, name=name, clock=clock, schema=schema, limits=limits, first=session
+            address=address,
+            name=name,
+            clock=clock,
+            schema=schema,
+            clock_views=clock_views,
+            limits=limits,
+            first=session,
         )
 
     @property
@@ -147,9 +167,21 @@ class PostgresDatabase:
         try:
             statement = read_statement(sql, self.dialect)
             check_tree(statement, POSTGRES_RULES)
+            self._check_views(statement)
+            timed = with_clock(statement, self._clock, POSTGRES_CLOCK)
         except RefusedError as refusal:
             return failed("refused", str(refusal), started)
-        return self._run(statement.sql, started)
+        if time.perf_counter() - started > self._limits.seconds:
+            return too_long(self._limits, started)
+        return self._run(timed, started)
+
+    def _check_views(self, statement: Statement) -> None:
+        for table in statement.tree.find_all(exp.Table):
+            name = (name_of(table.args.get("db")), name_of(table.this))
+            if name in self._clock_views:
+                raise RefusedError(
+                    f"not allowed: view {table.name} asks for the machine's time; query its tables"
+                )
 
     def _run(self, sql: str, started: float) -> ExecutionResult:
         """Run a statement that was checked, or whose checks are off."""
@@ -248,7 +280,7 @@ def open_postgres(
 
 def _with_plain_scheme(address: str) -> str:
     """Return an address as libpq takes it, without SQLAlchemy's driver in its scheme."""
-    plain = re.sub(r"^(postgres(ql)?)(\+\w+)?:", r"\1:", address, flags=re.IGNORECASE)
+    plain = re.sub(r"^postgres(ql)?(\+\w+)?:", "postgresql:", address, flags=re.IGNORECASE)
     try:
         conninfo_to_dict(plain)
     except psycopg.ProgrammingError:

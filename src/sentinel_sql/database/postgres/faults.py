@@ -30,6 +30,7 @@ _REMEDIES: Final[Sequence[tuple[str, str]]] = (
         "has no free connection: try again later, or with fewer workers",
     ),
     ("starting up|shutting down|recovery mode", "is starting or stopping: try again in a minute"),
+    ("for connection option|invalid port", "is no address that works: check its port and options"),
     ("SSL", "can't agree on an encrypted connection: check sslmode and the certificates"),
 )
 """What a message of libpq or the server says → what to do. Neither has a code for these."""

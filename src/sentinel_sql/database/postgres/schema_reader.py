@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Sequence
 from typing import Any, Final
 
 import psycopg
@@ -55,48 +55,43 @@ ORDER BY conrelid, oid
 def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
     """Return all that the role may read, without the server's own schemas.
 
-    A table's key is its name, or `schema.table` outside the session's first schema, folded. Where
-    two names differ by the case of their letters only, the second keeps its case as a key.
+    A table's key is its name, or `schema.table` outside the session's first schema, folded. Of two
+    names that differ by the case of their letters only, one keeps its case as a key.
 
     Raises:
         psycopg.Error: the catalog can't be read.
     """
     first = _one(connection, _FIRST_SCHEMA)
-    keys: dict[int, str] = {}
-    tables: dict[str, dict[str, str]] = {}
+    found = connection.execute(_TABLES, (first,)).fetchall()
+    names = [name if schema == first else f"{schema}.{name}" for _, schema, name, *_ in found]
+    keys = {row[0]: key for row, key in zip(found, keys_of(names), strict=True)}
     table_sql: dict[str, str] = {}
-    comments: dict[str, str] = {}
-    for oid, schema, name, schema_sql, name_sql, comment in connection.execute(_TABLES, (first,)).fetchall():
-        away = schema != first
-        key = keys[oid] = _free(f"{schema}.{name}" if away else name, tables)
-        tables[key] = {}
-        sql = f"{schema_sql}.{name_sql}" if away else name_sql
-        if sql != written(key):
-            table_sql[key] = sql
-        if comment:
-            comments[key] = comment
+    for oid, schema, _, schema_sql, name_sql, _ in found:
+        sql = name_sql if schema == first else f"{schema_sql}.{name_sql}"
+        if sql != written(keys[oid]):
+            table_sql[keys[oid]] = sql
+    rows: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in connection.execute(_COLUMNS, (list(keys),)).fetchall():
+        rows[row[0]].append(row[1:])
     columns: dict[tuple[int, int], str] = {}
-    column_sql: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    column_comments: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for oid, number, name, sql, kind, comment in connection.execute(
-        _COLUMNS, (list(keys),)
-    ).fetchall():
-        table = keys[oid]
-        key = columns[oid, number] = _free(name, tables[table])
-        tables[table][key] = kind
-        if sql != written(key):
-            column_sql[table][key] = sql
-        if comment:
-            column_comments[table][key] = comment
+    tables: dict[str, dict[str, str]] = {}
+    column_sql: dict[str, dict[str, str]] = {}
+    comments: dict[str, dict[str, str]] = {}
+    for oid, table in keys.items():
+        of_table = dict(zip(keys_of([row[1] for row in rows[oid]]), rows[oid], strict=True))
+        columns |= {(oid, row[0]): key for key, row in of_table.items()}
+        tables[table] = {key: row[3] for key, row in of_table.items()}
+        column_sql[table] = {k: row[2] for k, row in of_table.items() if row[2] != written(k)}
+        comments[table] = {key: row[4] for key, row in of_table.items() if row[4]}
     primary_keys, foreign_keys = _read_keys(connection, keys, columns)
     return Schema(
         tables=tables,
         foreign_keys=foreign_keys,
         primary_keys=primary_keys,
         table_sql=table_sql,
-        column_sql=dict(column_sql),
-        table_comments=comments,
-        column_comments=dict(column_comments),
+        column_sql={table: sql for table, sql in column_sql.items() if sql},
+        table_comments={keys[oid]: text for oid, *_, text in found if text},
+        column_comments={table: texts for table, texts in comments.items() if texts},
     )
 
 
@@ -131,5 +126,12 @@ def _one(connection: psycopg.Connection[tuple[Any, ...]], query: str) -> Any:
     return None if row is None else row[0]
 
 
-def _free(name: str, taken: Container[str]) -> str:
-    return name if folded(name) in taken else folded(name)
+def keys_of(names: Sequence[str]) -> list[str]:
+    """Return a key of its own for each of these different names: folded as far as that is free."""
+    taken = {name for name in names if folded(name) == name}
+    keys = []
+    for name in names:
+        key = name if folded(name) in taken else folded(name)
+        taken.add(key)
+        keys.append(key)
+    return keys

@@ -28,13 +28,20 @@ from sentinel_sql.database.postgres.values import PLAIN_TYPES, register_loaders
 
 BEGIN: Final = "BEGIN TRANSACTION READ ONLY"
 ROLLBACK: Final = "ROLLBACK"
-ROLLBACK_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 5.0
+"""Seconds in which a server that isn't down answers a statement that does nothing."""
 
 CHUNK: Final = 100
 """Rows that libpq hands over at once."""
 
+BUFFERED: Final = 16_000_000
+"""Bytes of other rows that may wait in the system's buffers beside those that are read."""
+
 LOCK_SECONDS: Final = 5.0
 """Most seconds that a statement waits for a writer's lock."""
+
+LONGEST_TIMEOUT: Final = 1_000_000_000
+"""Milliseconds; the server's settings are integers of 31 bits."""
 
 TIME_ZONE: Final = "UTC"
 
@@ -97,12 +104,13 @@ class Session:
             TooMuchAtOnceError: these rows together are more than a result may take.
         """
         connection = self._connection
-        connection.bound(started, self._limits.seconds, most_bytes=self._limits.total)
+        connection.bound(time.perf_counter(), ANSWER_SECONDS)
         try:
             connection.execute(BEGIN)
         except (psycopg.Error, OutOfTimeError) as error:
             connection.close()
             raise StaleSessionError from error
+        connection.bound(started, self._limits.seconds, most_bytes=self._limits.total + BUFFERED)
         try:
             return self._fetch(statement, started, size)
         except OutOfTimeError:
@@ -189,7 +197,7 @@ class Session:
     def _roll_back(self) -> None:
         connection = self._connection
         if not connection.closed:
-            connection.bound(time.perf_counter(), ROLLBACK_SECONDS)
+            connection.bound(time.perf_counter(), ANSWER_SECONDS)
             try:
                 connection.execute(ROLLBACK)
             except (psycopg.Error, OutOfTimeError):
@@ -207,7 +215,7 @@ class Session:
         calls = sql.SQL(", ").join([sql.SQL("set_config(%s, %s, false)")] * len(settings))
         values = [part for setting in settings.items() for part in setting]
         connection.execute(sql.SQL("SELECT {}").format(calls), values)
-        files = f"{math.ceil(self._limits.memory / 1024)}kB"
+        files = f"{min(math.ceil(self._limits.memory / 1024), 2_147_483_647)}kB"
         # where the role may not set it, the server's own limit stands; `health` tells it
         with suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute("SELECT set_config('temp_file_limit', %s, false)", (files,))
@@ -218,7 +226,7 @@ _WITH_ROWS: Final = (ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE, ExecStatus.T
 
 def session_settings(limits: Limits) -> dict[str, str]:
     """Return the settings of each session; every role may make these."""
-    milliseconds = max(1, math.ceil(1000 * limits.seconds))
+    milliseconds = min(max(1, math.ceil(1000 * limits.seconds)), LONGEST_TIMEOUT)
     return {
         "default_transaction_read_only": "on",
         "statement_timeout": f"{milliseconds}ms",

@@ -7,7 +7,13 @@ from typing import Final
 
 from sqlglot import exp
 
-from sentinel_sql.database.statements.rules import QUERY_NODES, Rules, name_of, node_kinds
+from sentinel_sql.database.statements.rules import (
+    QUERY_NODES,
+    Rules,
+    may_grow_huge,
+    name_of,
+    node_kinds,
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -23,7 +29,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "windows and grouping": "cume_dist dense_rank first_value grouping lag last_value lead "
     "nth_value ntile percent_rank rank row_number",
     "choice and type": "coalesce greatest least nullif num_nonnulls num_nulls pg_typeof row",
-    "text": "ascii bit_length btrim char_length character_length chr concat concat_ws convert "
+    "text": "ascii bit_length btrim char_length character_length chr concat concat_ws "
     "convert_from convert_to decode encode format initcap is_normalized left length lower lpad "
     "ltrim md5 normalize octet_length overlay parse_ident position quote_ident quote_literal "
     "quote_nullable regexp_count regexp_instr regexp_like regexp_match regexp_matches "
@@ -101,8 +107,9 @@ _OBJECT_TYPES: Final[Set[str]] = frozenset(
 )
 
 _CALLS_WITHOUT_NAMES = """
-    Array ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Concat CurrentCatalog
-    CurrentDate CurrentRole CurrentSchema CurrentTime CurrentTimestamp CurrentUser GroupConcat
+    Array ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Ceil Chr Concat
+    CurrentCatalog CurrentDate CurrentRole CurrentSchema CurrentTime CurrentTimestamp CurrentUser
+    Decode Floor Initcap GroupConcat
     JSONArray JSONArrayAgg JSONBContains JSONBContainsAllTopKeys JSONBContainsAnyTopKeys
     JSONBContainsTopKey JSONBDeleteAtPath JSONBExists JSONBExtract JSONBExtractScalar JSONBObjectAgg
     JSONBPathExists JSONExtract JSONExtractScalar JSONKeyValue JSONObject JSONObjectAgg JSONCast
@@ -136,4 +143,5 @@ POSTGRES_RULES: Final = Rules(
     functions=ALLOWED_FUNCTIONS,
     function_schemas=frozenset({"pg_catalog"}),
     checks={exp.Table: _table_refusal, exp.DataType: _type_refusal},
+    call_checks=dict.fromkeys(("array_fill", "format", "lpad", "repeat", "rpad"), may_grow_huge),
 )

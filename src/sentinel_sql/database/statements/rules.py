@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -14,6 +15,14 @@ Check: TypeAlias = Callable[[exp.Expr], str | None]
 """Called with (node); returns what may not be done there, or None."""
 
 ONLY_READING: Final = "only statements that read may run"
+
+MOST_GROWTH: Final = 10_000_000
+"""Largest product of the numbers in a call that makes a text longer."""
+
+LONGEST_PATTERN: Final = 1000
+"""Characters of a text in such a call that are searched for numbers."""
+
+_NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d+)?(?:[eE]\d{1,2})?")
 
 ROOTS: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 """What a statement that reads can be as a whole."""
@@ -54,12 +63,14 @@ class Rules:
         functions: names of functions, in lower case.
         function_schemas: schemas that a function's name may be qualified with.
         checks: kind of node → a further check.
+        call_checks: name of a function → a further check of its calls.
     """
 
     nodes: Set[type[exp.Expr]]
     functions: Set[str]
     function_schemas: Set[str] = frozenset()
     checks: Mapping[type[exp.Expr], Check] = field(default_factory=dict)
+    call_checks: Mapping[str, Check] = field(default_factory=dict)
 
 
 def check_tree(statement: Statement, rules: Rules) -> None:
@@ -97,6 +108,8 @@ def _check_call(statement: Statement, call: exp.Func, rules: Rules) -> None:
     if name not in rules.functions or (schema and schema not in rules.function_schemas):
         shown = f"{schema}.{name}" if schema else name
         raise RefusedError(f"not allowed: function {' '.join(shown.split())} may not be called")
+    if name in rules.call_checks and (reason := rules.call_checks[name](call)) is not None:
+        raise RefusedError(f"not allowed: {reason}")
 
 
 def name_of(identifier: exp.Expr | None) -> str:
@@ -104,6 +117,25 @@ def name_of(identifier: exp.Expr | None) -> str:
     if not isinstance(identifier, exp.Identifier):
         return ""
     return identifier.name if identifier.quoted else identifier.name.lower()
+
+
+def may_grow_huge(call: exp.Expr) -> str | None:
+    """Return why a call such as `repeat('x', 1000000000)` may not run.
+
+    A database can't interrupt some functions within one call, and they take seconds over a text of
+    hundreds of megabytes. So texts that are made longer by constants are bounded: by the product of
+    all numbers in the call, which covers calls within calls.
+    """
+    size = 1.0
+    for node in call.walk():
+        if isinstance(node, exp.Pow | exp.BitwiseLeftShift):
+            return "a text's length may not be a power"
+        if isinstance(node, exp.Literal):
+            for number in _NUMBER.findall(node.name[:LONGEST_PATTERN]):
+                size *= max(1.0, float(number))
+    return (
+        f"a call may make a text of at most {MOST_GROWTH:,} parts" if size > MOST_GROWTH else None
+    )
 
 
 def _looked_up(written: str) -> str:

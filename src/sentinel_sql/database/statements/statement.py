@@ -13,16 +13,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import SqlglotError, TokenError
 
 from sentinel_sql.sql_tree import Token, tokens_of, trees_of
 
 LONGEST_SQL: Final = 100_000
 """Longest statement in characters. One of this length is parsed in some tenths of a second."""
 
-MOST_BRACKETS: Final = 12
-"""Most subscripts in a row, as in `a[1][2]`: sqlglot's time grows with their cube. PostgreSQL's
-arrays have at most 6 dimensions."""
+MOST_SUBSCRIPTS: Final = 50
+"""Most second subscripts, as in `a[1][2]`: sqlglot's time grows with the cube of those in a row."""
+
+DEEPEST: Final = 100
+"""Most parentheses within each other: from some hundreds on sqlglot gives up, and slowly."""
 
 _PARTS: Final = re.compile(
     r"""
@@ -34,11 +36,11 @@ _PARTS: Final = re.compile(
     | (?<![\w$]) (?P<escaped_name> [uU]&"(?:[^"]|"")*")
     | (?P<name> "(?:[^"]|"")*")
     | (?<![\w$]) (?P<dollars> \$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$)
-    | (?P<subscripts> \](?:\s*\[))
     """,
     re.VERBOSE | re.DOTALL,
 )
 _BLOCK_MARK: Final = re.compile(r"/\*|\*/")
+_BRACKET: Final = re.compile(r"\]\s*\[|[()\[\]]")
 
 
 class RefusedError(Exception):
@@ -47,10 +49,11 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """One statement: its text without comments, and its tree."""
+    """One statement: its text without comments, the text's tokens, and its tree."""
 
     sql: str
     dialect: str
+    tokens: tuple[Token, ...]
     tree: exp.Expr
 
     def written_name(self, call: exp.Expr) -> str | None:
@@ -92,22 +95,21 @@ def read_statement(sql: str, dialect: str) -> Statement:
         raise RefusedError("no SQL statement was given")
     if len(trees) > 1:
         raise RefusedError("not allowed: only one statement may run at a time")
-    return Statement(sql=text.rstrip(" \t\r\n\f;"), dialect=dialect, tree=trees[0])
+    return Statement(
+        sql=text.rstrip(" \t\r\n\f;"), dialect=dialect, tokens=tuple(tokens), tree=trees[0]
+    )
 
 
 def _without_comments(sql: str) -> tuple[str, list[tuple[int, int]]]:
     """Return the text with a space for each comment, and (start, end) of all that is in quotes."""
     parts: list[str] = []
     quoted: list[tuple[int, int]] = []
-    at = length = subscripts = 0
+    code: list[str] = []
+    at = length = 0
     while (found := _PARTS.search(sql, at)) is not None:
         kept = sql[at : found.start()]
-        if found["subscripts"] is not None:
-            subscripts += 1
-            if subscripts >= MOST_BRACKETS:
-                raise RefusedError(f"not allowed: more than {MOST_BRACKETS} subscripts")
-            kept, at = sql[at : found.end() - 1], found.end() - 1
-        elif found["comment"] is not None or found["block"] is not None:
+        code.append(kept)
+        if found["comment"] is not None or found["block"] is not None:
             at = found.end() if found["block"] is None else _end_of_block(sql, found.end())
             kept += " "
         else:
@@ -117,7 +119,23 @@ def _without_comments(sql: str) -> tuple[str, list[tuple[int, int]]]:
             at = found.end()
         parts.append(kept)
         length += len(kept)
+    code.append(sql[at:])
+    _check_nesting("".join(code))
     return "".join([*parts, sql[at:]]), quoted
+
+
+def _check_nesting(code: str) -> None:
+    """Refuse what takes sqlglot long."""
+    depth = subscripts = 0
+    for bracket in _BRACKET.findall(code):
+        if bracket in "([":
+            depth += 1
+        elif bracket in ")]":
+            depth -= 1
+        else:
+            subscripts += 1
+        if depth > DEEPEST or subscripts > MOST_SUBSCRIPTS:
+            raise RefusedError("not allowed: it is nested too deeply")
 
 
 def _end_of_block(sql: str, at: int) -> int:
@@ -150,6 +168,8 @@ def _is_unicode(sql: str) -> bool:
 
 def _place(error: Exception) -> str:
     """Say where parsing stopped, without the terminal codes and the text that sqlglot adds."""
+    if isinstance(error, TokenError):
+        return "a string, a quoted name or a comment has no end"
     details = getattr(error, "errors", None)
     if details:
         first = details[0]
