@@ -25,7 +25,7 @@ LONGEST_PATTERN: Final = 1000
 _NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d+)?(?:[eE]\d{1,2})?")
 
 ROOTS: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
-"""What a statement that reads can be as a whole."""
+"""What a statement that reads can be as a whole in every dialect."""
 
 _QUERY_NODES: Final = """
     Select Union Except Intersect Subquery Values With CTE RecursiveWithSearch From Join Lateral
@@ -62,6 +62,7 @@ class Rules:
             a parenthesis, such as operators, `CAST` and `CURRENT_DATE`.
         functions: names of functions, in lower case.
         function_schemas: schemas that a function's name may be qualified with.
+        roots: kinds of nodes that a statement can be as a whole.
         checks: kind of node → a further check.
         call_checks: name of a function → a further check of its calls.
     """
@@ -69,6 +70,7 @@ class Rules:
     nodes: Set[type[exp.Expr]]
     functions: Set[str]
     function_schemas: Set[str] = frozenset()
+    roots: tuple[type[exp.Expr], ...] = ROOTS
     checks: Mapping[type[exp.Expr], Check] = field(default_factory=dict)
     call_checks: Mapping[str, Check] = field(default_factory=dict)
 
@@ -80,7 +82,7 @@ def check_tree(statement: Statement, rules: Rules) -> None:
         RefusedError: a node, a function, a table or a type isn't allowed.
     """
     tree = statement.tree
-    if not isinstance(tree, ROOTS):
+    if not isinstance(tree, rules.roots):
         first = statement.sql.split(None, 1)[0].upper()
         raise RefusedError(f"not allowed: {first}; {ONLY_READING}")
     nodes, checks = rules.nodes, rules.checks
