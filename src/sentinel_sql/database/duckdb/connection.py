@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import duckdb
@@ -49,6 +49,13 @@ _AS_THEY_ARE: Final = frozenset(
     "FLOAT DOUBLE VARCHAR BLOB BIT".split()
 )
 """Types whose values arrive as cells."""
+
+_INTERVAL: Final = "INTERVAL"
+
+_REFUSED: Final[Mapping[str, str]] = {
+    "MULTI": "PIVOT without its values; write them, as in ON ward IN ('icu', 'surgery')"
+}
+"""DuckDB's kind of a statement → what an agent is told, where its name says too little."""
 
 _Converter: TypeAlias = Callable[[Any], Cell]
 
@@ -94,22 +101,23 @@ class WorkerConnection:
                 )
             if statements[0].type != duckdb.StatementType.SELECT:
                 kind = str(statements[0].type).rpartition(".")[2]
-                return failed(
-                    "refused", f"not allowed: {kind}; only statements that read may run", started
-                )
-            return self._fetch(statements[0], started, pass_on)
+                return failed("refused", f"not allowed: {_REFUSED.get(kind, kind)}", started)
+            return self._fetch(sql, statements[0], started, pass_on)
         except (duckdb.Error, MemoryError, RuntimeError, ValueError) as error:
             return self._failure(error, started)
 
     def _fetch(
-        self, statement: duckdb.Statement, started: float, pass_on: PassOn | None
+        self, sql: str, statement: duckdb.Statement, started: float, pass_on: PassOn | None
     ) -> ExecutionResult:
         cursor = self._duckdb.execute(statement)
         described = cursor.description or []
+        kinds = [str(column[1]) for column in described]
+        if _INTERVAL in kinds:
+            cursor = self._duckdb.execute(_with_interval_texts(sql, kinds))
         converters = {
             place: converter
-            for place, column in enumerate(described)
-            if (converter := _converter(str(column[1]))) is not None
+            for place, kind in enumerate(kinds)
+            if (converter := _converter(kind)) is not None
         }
         kept = KeptRows(self._limits, pass_on)
         until = started + self._limits.seconds
@@ -142,7 +150,7 @@ class WorkerConnection:
         if isinstance(error, _FILE_FAULTS):
             raise FileFaultError(None, words) from error
         if isinstance(error, duckdb.PermissionException):
-            return failed("refused", f"not allowed: {words}", started)
+            return failed("refused", f"not allowed: {words.partition(': ')[2] or words}", started)
         return failed("error", words or type(error).__name__, started)
 
 
@@ -162,11 +170,30 @@ def connect(path: str, limits: Limits) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def _with_interval_texts(sql: str, kinds: Sequence[str]) -> str:
+    """Return a query for the same rows with texts for intervals: Python's hold no months."""
+    names = [f"c{place}" for place in range(len(kinds))]
+    chosen = ", ".join(
+        f"CAST({name} AS VARCHAR)" if kind == _INTERVAL else name
+        for name, kind in zip(names, kinds, strict=True)
+    )
+    text = sql.strip().rstrip(";")
+    return f"SELECT {chosen} FROM ({text}\n) AS t ({', '.join(names)})"  # noqa: S608
+
+
+def _interval(text: Cell) -> Cell:
+    """Return DuckDB's text of an interval as PostgreSQL writes it."""
+    return re.sub(r"\bmonth(s?)\b", r"mon\1", text) if isinstance(text, str) else text
+
+
 def _converter(kind: str) -> _Converter | None:
     """Return what makes cells of a column's values, None where they are cells already."""
     if kind in _AS_THEY_ARE:
         return None
-    return json_cell if kind == "JSON" else cell_of
+    return _CONVERTERS.get(kind, cell_of)
+
+
+_CONVERTERS: Final[Mapping[str, _Converter]] = {"JSON": json_cell, _INTERVAL: _interval}
 
 
 def _converted(row: tuple[Any, ...], converters: Mapping[int, _Converter]) -> tuple[Cell, ...]:
@@ -177,5 +204,5 @@ def _converted(row: tuple[Any, ...], converters: Mapping[int, _Converter]) -> tu
 
 
 def _first_part(words: str) -> str:
-    """Return DuckDB's message without the line of SQL that it quotes."""
-    return re.split(r"\n\s*\n?\s*LINE \d+:", words, maxsplit=1)[0].strip()
+    """Return DuckDB's message without the SQL that it quotes and the functions that it lists."""
+    return re.split(r"\n\s*(?:LINE \d+:|Candidate functions:)", words, maxsplit=1)[0].strip()

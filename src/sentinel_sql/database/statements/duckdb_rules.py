@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sentinel_sql.database.statements.rules import ROOTS, QUERY_NODES, Rules, name_of, node_kinds
+from sentinel_sql.database.statements.rules import QUERY_NODES, ROOTS, Rules, name_of, node_kinds
 
 _FUNCTIONS: Mapping[str, str] = {
     "aggregates": "any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max "
@@ -22,7 +22,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "sum sumkahan var_pop var_samp variance wavg weighted_avg",
     "windows and grouping": "cume_dist dense_rank fill first_value grouping grouping_id lag "
     "last_value lead nth_value ntile percent_rank rank rank_dense row_number",
-    "choice and type": "coalesce constant_or_null greatest if ifnull least nullif pg_typeof row "
+    "choice and type": "coalesce columns constant_or_null greatest if ifnull least nullif pg_typeof row "
     "typeof can_cast_implicitly",
     "text": "ascii bar base64 bit_length char_length character_length chr concat concat_ws "
     "contains damerau_levenshtein decode edit_dist3 editdist3 encode ends_with format format_bytes "
@@ -57,7 +57,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "json_extract_string json_keys json_merge_patch json_normalize json_object json_pretty "
     "json_quote json_structure json_transform json_transform_strict json_tree json_type json_valid "
     "json_value row_to_json to_json",
-    "lists": "aggregate apply array_aggr array_aggregate array_append array_apply array_cat "
+    "lists": "aggregate apply array array_aggr array_aggregate array_append array_apply array_cat "
     "array_concat array_contains array_cosine_distance array_cosine_similarity "
     "array_cross_product array_distance array_distinct array_dot_product array_extract "
     "array_filter array_grade_up array_has array_has_all array_has_any array_indexof "
@@ -103,7 +103,8 @@ in a way that can't be replaced (`ago`, `uuidv7`, `txid_current`), and the engin
 
 ENGINE_TABLES: Final[Set[str]] = frozenset(
     "duckdb_columns duckdb_constraints duckdb_indexes duckdb_schemas duckdb_tables duckdb_views "
-    "pg_tables pg_views sqlite_master sqlite_schema".split()
+    "pg_attribute pg_class pg_constraint pg_index pg_indexes pg_namespace pg_tables pg_type pg_views "
+    "sqlite_master sqlite_schema".split()
 )
 """Tables of the engine that describe the schema, and may be read. The others tell of files,
 settings, secrets and other sessions."""
@@ -111,17 +112,21 @@ settings, secrets and other sessions."""
 _ENGINE_PREFIXES: Final = ("duckdb_", "pragma_", "pg_", "sqlite_")
 _ENGINE_SCHEMAS: Final[Set[str]] = frozenset({"pg_catalog", "system", "temp"})
 
+_STATEMENTS: Final[Set[str]] = frozenset({"show", "summarize"})
+"""Statements that DuckDB takes in parentheses after FROM, and sqlglot reads as a table's name."""
+
 _SHOWN: Final[Set[str]] = frozenset({"TABLES", "ALL TABLES"})
 
 _MORE_NODES: Final = """
     Describe Summarize Show Pivot UnpivotColumns PivotAlias Qualify Columns PositionalColumn
-    Comprehension Struct ToMap Map Array List Explode TryCast Concat GroupConcat CurrentDate
-    CurrentTime CurrentTimestamp CurrentCatalog CurrentSchema CurrentUser Localtime Localtimestamp
-    JSONExtract JSONExtractScalar JSONExtractArray JSON JSONCast JSONExists JSONValue StartsWith
-    ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Distance Substring Trim
-    StrPosition Glob Transform GenerateSeries DateFromParts TsOrDsToDate TsOrDsToTimestamp Variadic
-    Factorial Overlay Abs Count Unicode SafeDivide Coalesce ParameterizedAgg
+    Comprehension Struct ToMap Array List Explode TryCast Concat GroupConcat CurrentDate CurrentTime
+    CurrentTimestamp CurrentCatalog CurrentSchema CurrentUser Localtime Localtimestamp JSONExtract
+    JSONExtractScalar JSONExtractArray JSONObject JSON JSONCast JSONKeyValue StartsWith
+    ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Distance Substring Trim StrPosition
+    Glob Overlay AnyValue ApproxQuantile ArgMax ArgMin Ceil Chr Floor Max Min PercentileCont
+    PercentileDisc Quantile
 """
+"""sqlglot gives some functions no name, only a kind, such as `MAX`."""
 
 
 def _table_refusal(node: exp.Expr) -> str | None:
@@ -133,6 +138,8 @@ def _table_refusal(node: exp.Expr) -> str | None:
         return "AT may not be used"
     if not isinstance(node.this, exp.Identifier):
         return None  # a function, which is looked up by its name
+    if table in _STATEMENTS and not node.this.quoted:
+        return f"{table.upper()} within a query"
     hidden = schema in _ENGINE_SCHEMAS or catalog == "system"
     if (hidden or table.startswith(_ENGINE_PREFIXES)) and table not in ENGINE_TABLES:
         return f"table {table} may not be read"
