@@ -364,3 +364,21 @@ def test_a_limit_that_nothing_fits_under_is_refused(name: str, value: float) -> 
 def test_a_query_may_have_no_deadline(path: Path) -> None:
     with SqliteDatabase.open(path, limits=Limits(seconds=math.inf)) as database:
         assert database.execute("SELECT 1").rows == ((1,),)
+
+
+def test_what_a_library_prints_reaches_no_reply(path: Path) -> None:
+    code = (
+        "import os, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from sentinel_sql.database.sqlite import connection\n"
+        "run = connection.WorkerConnection.run\n"
+        "def loud(*arguments):\n"
+        "    os.write(1, b'progress: 1%'), os.write(2, b'x' * 1_000_000)\n"
+        "    return run(*arguments)\n"
+        "connection.WorkerConnection.run = loud\n"
+        "from sentinel_sql.database.worker.serve import main; main()"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sentinel_sql.database.worker.process._CODE", code)
+        with SqliteDatabase.open(path) as database:
+            assert database.execute("SELECT 1").rows == ((1,),)
+            assert database.execute("SELECT 2").rows == ((2,),)

@@ -48,12 +48,17 @@ def json_cell(text: Cell) -> Cell:
 
 
 def _number(value: Decimal) -> Cell:
+    if value.is_nan():
+        return math.nan
     exponent = value.as_tuple().exponent
     return int(value) if isinstance(exponent, int) and exponent >= 0 else float(value)
 
 
 def _timestamp(value: datetime) -> str:
-    return (value if value.tzinfo is None else value.astimezone(UTC)).isoformat(sep=" ")
+    try:
+        return (value if value.tzinfo is None else value.astimezone(UTC)).isoformat(sep=" ")
+    except OverflowError:  # the first or the last hours that Python knows
+        return value.isoformat(sep=" ")
 
 
 def _time(value: time) -> str:

@@ -37,6 +37,7 @@ _SETTINGS: Final[Mapping[str, str | bool | int | float]] = {
 
 _LOCKS: Final = (
     "SET TimeZone = 'UTC'",
+    "SET enable_progress_bar = false",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )

@@ -15,12 +15,12 @@ _REMEDIES: Final[Sequence[tuple[str, str]]] = (
         "is open for writing in another program; close that program and try again",
     ),
     (
-        "version number|newer version|serialization version|storage version",
+        "storage version|version number|newer version",
         "was written by another version of DuckDB; install that version, or export the database "
         "there and import it here",
     ),
     (
-        "not a valid DuckDB database|is not a DuckDB|magic bytes",
+        "not a valid DuckDB database|is not a DuckDB|magic bytes|Extension \"",
         "is no DuckDB database; give the path of one",
     ),
     (

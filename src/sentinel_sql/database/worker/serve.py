@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TextIO
 
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
 from sentinel_sql.database.failures import FileFaultError
@@ -54,8 +54,9 @@ class Served(Protocol):
 def main() -> None:
     """Serve the parent process until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
-    requests, replies = sys.stdin.buffer, sys.stdout.buffer
-    _end_with_the_parent(sys.stderr.fileno())
+    requests = sys.stdin.buffer
+    replies, lifeline = os.fdopen(_own(sys.stdout), "wb"), _own(sys.stderr)
+    _end_with_the_parent(lifeline)
     setup = _request(requests)
     if setup is None:
         return
@@ -125,6 +126,14 @@ def _request(requests: BinaryIO) -> list[Any] | None:
 def _reply(replies: BinaryIO, message: list[Any]) -> None:
     replies.write(frame_of(message))
     replies.flush()
+
+
+def _own(stream: TextIO) -> int:
+    """Return a descriptor of a stream's pipe, and let what a library prints to it be lost."""
+    descriptor = os.dup(stream.fileno())
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
+    return descriptor
 
 
 def _end_with_the_parent(lifeline: int) -> None:
