@@ -29,9 +29,12 @@ class PostgresCluster:
     user: str | None
     binaries: str
 
-    def address(self, database: str = "postgres", role: str = SUPERUSER) -> str:
+    def address(
+        self, database: str = "postgres", role: str = SUPERUSER, application: str = "tests"
+    ) -> str:
         """Return the address on the socket."""
-        return f"postgresql://{role}@/{database}?host={self.folder}&port={self.port}"
+        place = f"host={self.folder}&port={self.port}&application_name={application}"
+        return f"postgresql://{role}@/{database}?{place}"
 
     def create(self, database: str) -> str:
         """Make an empty database, and return its address."""

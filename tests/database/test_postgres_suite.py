@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Thread
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from postgres_cluster import PostgresCluster
 from sql_suites import ENDS, queries
@@ -15,6 +18,10 @@ psycopg = pytest.importorskip("psycopg", reason="psycopg absent: install the ext
 
 from sentinel_sql.database.executor import Limits  # noqa: E402
 from sentinel_sql.database.postgres.database import PostgresDatabase  # noqa: E402
+from sentinel_sql.database.statements.statement import (  # noqa: E402
+    RefusedError,
+    read_statement,
+)
 
 CLOCK = "2100-12-31 23:59:00"
 HOSTILE_LIMITS = Limits(seconds=0.3, memory=200_000_000)
@@ -27,7 +34,7 @@ HONEST = queries("postgres_honest.toml")
 
 @pytest.fixture(scope="module")
 def tight(postgres_cluster: PostgresCluster, postgres_clinic: str) -> Iterator[PostgresDatabase]:
-    address = postgres_cluster.address(postgres_clinic, "reader")
+    address = postgres_cluster.address(postgres_clinic, "reader", application="hostile")
     with PostgresDatabase.open(address, clock=CLOCK, limits=HOSTILE_LIMITS) as database:
         yield database
 
@@ -71,7 +78,7 @@ def test_hostile_queries_change_nothing_and_none_outlives_its_deadline(
 
 
 class outliving:  # noqa: N801
-    """Collects the statements of `reader` that the server itself shows as active for too long."""
+    """Collects the hostile statements that the server itself shows as active for too long."""
 
     def __init__(self, cluster: PostgresCluster, seconds: float) -> None:
         self._cluster = cluster
@@ -94,7 +101,8 @@ class outliving:  # noqa: N801
         with psycopg.connect(self._cluster.address(), autocommit=True) as connection:
             while not self._over.wait(0.03):
                 for pid, start, query in connection.execute(
-                    "SELECT pid, query_start, query FROM pg_stat_activity WHERE usename = 'reader' "
+                    "SELECT pid, query_start, query FROM pg_stat_activity WHERE application_name = "
+                    "'hostile' "
                     "AND state = 'active' AND clock_timestamp() - query_start > %s * "
                     "INTERVAL '1 second'",
                     (self._seconds,),
@@ -106,3 +114,32 @@ class outliving:  # noqa: N801
 def test_an_honest_query_is_answered(sql: str, ends: str, usual: PostgresDatabase) -> None:
     result = usual.execute(sql)
     assert result.kind in ENDS[ends], (result.error, sql[:200])
+
+
+PIECES = ["'", '"', "$$", "$a$", "--", "/*", "*/", "\\", "E", "e'", "U&'", "\n", "a", " ", ",", "1"]
+PIECES += ["\\'", "''", "'a'", "/**/", "::text", "||", "$", "x'f", "é", "\t", "\r", "-", "*", "/"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
+def test_postgresql_and_sentinel_read_a_text_alike(bare: Any, noise: str) -> None:
+    """What runs without its comments gives what the server makes of the text as it was written."""
+    sql = f"SELECT 'x', {noise}, 2"
+    try:
+        statement = read_statement(sql, "postgres")
+    except RefusedError:
+        return
+
+    def answer(text: str) -> object:
+        try:
+            return bare.execute(text.encode(), prepare=True).fetchall()
+        except psycopg.Error as error:
+            return error.sqlstate
+
+    assert answer(statement.sql) == answer(sql)
+
+
+@pytest.fixture(scope="module")
+def bare(postgres_cluster: PostgresCluster, postgres_clinic: str) -> Iterator[Any]:
+    address = postgres_cluster.address(postgres_clinic, "reader")
+    with psycopg.connect(address, autocommit=True) as connection:
+        yield connection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import chain
 from typing import TypeAlias
 
 from sentinel_sql.database.executor import Cell, Limits
@@ -27,6 +28,19 @@ class KeptRows:
         self.count = 0
         self.full = False
         self.cells_cut = False
+
+    def add_all(self, rows: list[tuple[Cell, ...]]) -> bool:
+        """Keep rows that arrived together, and return whether to go on; as `add` for each."""
+        if self._pass_on is None and self.count + len(rows) <= self._limits.rows:
+            sizes = list(map(sys.getsizeof, chain.from_iterable(rows)))
+            total = sum(sizes) + sum(map(sys.getsizeof, rows))
+            # no text is longer than its size in memory
+            if total <= self._room and max(sizes, default=0) <= self._limits.cell:
+                self._room -= total
+                self.rows += rows
+                self.count += len(rows)
+                return True
+        return all(map(self.add, rows))
 
     def add(self, row: tuple[Cell, ...] | None) -> bool:
         """Keep a row, and return whether to go on. The first row is always kept, if need be cut."""

@@ -7,11 +7,8 @@ closed. So no second thread is needed, and a late cancel can't hit the next stat
 
 from __future__ import annotations
 
-import fcntl
 import math
 import select
-import struct
-import termios
 import time
 from contextlib import suppress
 from typing import Any, Final, TypeVar
@@ -19,6 +16,8 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
+
+from sentinel_sql.database.postgres.received_bytes import ReceivedBytes
 
 Result = TypeVar("Result")
 
@@ -36,7 +35,6 @@ _POLLED: Final = {
     Wait.W: select.POLLOUT,
     Wait.RW: select.POLLIN | select.POLLOUT,
 }
-_INTEGER: Final = struct.Struct("i")
 
 
 class OutOfTimeError(Exception):
@@ -56,11 +54,13 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     """Start of the statement, by `time.perf_counter`; infinite where nothing is bounded."""
     most_bytes: float = math.inf
     cancelled: bool = False
+    """True if the server took the request to cancel the statement."""
+    _asked: bool = False
 
     def bound(self, started: float, seconds: float, *, most_bytes: float = math.inf) -> None:
         """Bound all that is waited for from now on."""
         self.started, self.seconds, self.most_bytes = started, seconds, most_bytes
-        self.cancelled = False
+        self.cancelled = self._asked = False
 
     def unbound(self) -> None:
         """Bound nothing any more."""
@@ -86,7 +86,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     def _bounded(self, gen: PQGen[Result]) -> Result:
         socket = self.pgconn.socket
         poller = select.poll()
-        received = 0
+        received = ReceivedBytes(socket)
         try:
             waits = next(gen)
             while True:
@@ -96,10 +96,8 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
                     continue
                 poller.register(socket, _POLLED[waits])
                 event = sum(mask for _, mask in poller.poll(1000 * min(pause, LONGEST_PAUSE)))
-                if event & ~select.POLLOUT:
-                    received += _waiting_bytes(socket)
-                    if received > self.most_bytes:
-                        raise TooMuchAtOnceError
+                if event & ~select.POLLOUT and received.count() > self.most_bytes:
+                    raise TooMuchAtOnceError
                 readable = Ready.R if event & ~select.POLLOUT else Ready.NONE
                 writable = Ready.W if event & select.POLLOUT else Ready.NONE
                 waits = gen.send(Ready(readable | writable))
@@ -108,16 +106,17 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
             return result
 
     def _pause(self) -> float:
-        share = CLOSE_AT if self.cancelled else CANCEL_AT
+        share = CLOSE_AT if self._asked else CANCEL_AT
         return self.started + share * self.seconds - time.perf_counter()
 
     def _end(self) -> None:
-        if self.cancelled:
+        if self._asked:
             raise OutOfTimeError
-        self.cancelled = True
+        self._asked = True
         left = self.started + CLOSE_AT * self.seconds - time.perf_counter()
         with suppress(psycopg.Error):
             self.cancel_safe(timeout=max(0.05, left))
+            self.cancelled = True
 
 
 def connect(conninfo: str) -> BoundedConnection:
@@ -127,8 +126,3 @@ def connect(conninfo: str) -> BoundedConnection:
         psycopg.Error: there is no connection.
     """
     return BoundedConnection.connect(conninfo, autocommit=True)
-
-
-def _waiting_bytes(socket: int) -> int:
-    (count,) = _INTEGER.unpack(fcntl.ioctl(socket, termios.FIONREAD, _INTEGER.pack(0)))
-    return int(count)

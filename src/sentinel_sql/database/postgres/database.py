@@ -143,6 +143,11 @@ class PostgresDatabase:
         return "postgres"
 
     @property
+    def time_zone(self) -> str:
+        """The time zone of every session."""
+        return TIME_ZONE
+
+    @property
     def schema(self) -> Schema:
         """Tables, views, columns and keys that the role could read at the time of opening."""
         return self._schema

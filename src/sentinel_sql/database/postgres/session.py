@@ -12,7 +12,7 @@ from psycopg import adapt, sql
 from psycopg.abc import Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import fetch, send
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from sentinel_sql.database.cells import cell_of
@@ -34,8 +34,11 @@ ANSWER_SECONDS: Final = 5.0
 CHUNK: Final = 100
 """Rows that libpq hands over at once."""
 
-BUFFERED: Final = 16_000_000
+BUFFERED: Final = 8_000_000
 """Bytes of other rows that may wait in the system's buffers beside those that are read."""
+
+DROPPING_SECONDS: Final = 0.003
+"""Seconds in which the rest of a short result is read for nothing: as long as a cancel takes."""
 
 LOCK_SECONDS: Final = 5.0
 """Most seconds that a statement waits for a writer's lock."""
@@ -104,36 +107,55 @@ class Session:
             TooMuchAtOnceError: these rows together are more than a result may take.
         """
         connection = self._connection
-        connection.bound(time.perf_counter(), ANSWER_SECONDS)
-        try:
-            connection.execute(BEGIN)
-        except (psycopg.Error, OutOfTimeError) as error:
-            connection.close()
-            raise StaleSessionError from error
         connection.bound(started, self._limits.seconds, most_bytes=self._limits.total + BUFFERED)
+        begun = False
         try:
-            return self._fetch(statement, started, size)
+            self._send(statement)
+            self._begin()
+            begun = True
+            return self._fetch(started, size)
         except OutOfTimeError:
-            return too_long(self._limits, started)
+            if connection.cancelled:
+                return too_long(self._limits, started)
+            raise psycopg.OperationalError("the server doesn't answer: timeout expired") from None
         except psycopg.Error as error:
+            if not begun:
+                connection.close()
+                raise StaleSessionError from error
             return self._failure(error, started)
         finally:
-            self._roll_back()
+            self._end()
 
-    def _fetch(self, statement: str, started: float, size: int) -> ExecutionResult:
+    def _send(self, statement: str) -> None:
+        """Send the statement between BEGIN and ROLLBACK, all at once: one round trip, not three."""
+        pgconn = self._connection.pgconn
+        pgconn.enter_pipeline_mode()
+        for text in (BEGIN, statement, ROLLBACK):
+            # this protocol takes one statement only
+            pgconn.send_query_params(text.encode(), None)
+        pgconn.pipeline_sync()
+        self._connection.wait(send(pgconn))
+
+    def _begin(self) -> None:
+        while (part := self._next()) is not None:
+            if part.status == ExecStatus.FATAL_ERROR:
+                raise error_from_result(part, encoding="utf-8")
+
+    def _next(self) -> PGresult | None:
+        part: PGresult | None = self._connection.wait(fetch(self._connection.pgconn))
+        return part
+
+    def _fetch(self, started: float, size: int) -> ExecutionResult:
         connection, pgconn = self._connection, self._connection.pgconn
-        # the extended protocol takes one statement only
-        pgconn.send_query_params(statement.encode(), None)
         if size > 1:
             pgconn.set_chunked_rows_mode(size)
         else:
             pgconn.set_single_row_mode()
-        connection.wait(send(pgconn))
         kept = KeptRows(self._limits, None)
         transformer: Transformer = adapt.Transformer(connection)
         columns: tuple[str, ...] | None = None
         converted: list[int] = []
-        while (part := connection.wait(fetch(pgconn))) is not None:
+        while (part := self._next()) is not None:
             if part.status not in _WITH_ROWS:
                 if part.status != ExecStatus.FATAL_ERROR:
                     continue
@@ -160,22 +182,19 @@ class Session:
         self, kept: KeptRows, transformer: Transformer, count: int, converted: list[int]
     ) -> bool:
         rows: list[tuple[Any, ...]] = transformer.load_rows(0, count, tuple)
-        for row in rows:
-            if converted:
-                cells: list[Cell] = list(row)
-                for place in converted:
-                    cells[place] = cell_of(cells[place])
-                row = tuple(cells)
-            if not kept.add(row):
-                return False
-        return True
+        if converted:
+            rows = [_with_cells(row, converted) for row in rows]
+        return kept.add_all(rows)
 
     def _stop(self) -> None:
-        """Cancel the rest of a result, and drop what is on its way."""
-        connection = self._connection
+        """Drop the rest of a result, or cancel a long one: a cancel takes another connection."""
+        until = time.perf_counter() + DROPPING_SECONDS
+        while time.perf_counter() < until:
+            if self._next() is None:
+                return
         with suppress(psycopg.Error):
-            connection.cancel_safe(timeout=max(0.1, self._limits.seconds))
-        while connection.wait(fetch(connection.pgconn)) is not None:
+            self._connection.cancel_safe(timeout=max(0.1, self._limits.seconds))
+        while self._next() is not None:
             pass
 
     def _failure(self, error: psycopg.Error, started: float) -> ExecutionResult:
@@ -194,12 +213,17 @@ class Session:
             words = f"{words}. Hint: {error.diag.message_hint}"
         return failed("error", words, started)
 
-    def _roll_back(self) -> None:
+    def _end(self) -> None:
+        """Read the end of what was sent, and roll back where the server hasn't."""
         connection = self._connection
         if not connection.closed:
             connection.bound(time.perf_counter(), ANSWER_SECONDS)
             try:
-                connection.execute(ROLLBACK)
+                while (part := self._next()) is None or part.status != ExecStatus.PIPELINE_SYNC:
+                    pass
+                connection.pgconn.exit_pipeline_mode()
+                if connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                    connection.execute(ROLLBACK)
             except (psycopg.Error, OutOfTimeError):
                 connection.close()
         connection.unbound()
@@ -247,3 +271,10 @@ def _columns(part: PGresult) -> tuple[tuple[str, ...], list[int]]:
         (part.fname(place) or b"").decode("utf-8", "replace") for place in range(part.nfields)
     )
     return names, [place for place in range(part.nfields) if part.ftype(place) not in PLAIN_TYPES]
+
+
+def _with_cells(row: tuple[Any, ...], converted: list[int]) -> tuple[Cell, ...]:
+    cells: list[Cell] = list(row)
+    for place in converted:
+        cells[place] = cell_of(cells[place])
+    return tuple(cells)

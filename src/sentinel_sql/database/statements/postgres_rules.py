@@ -28,7 +28,8 @@ _FUNCTIONS: Mapping[str, str] = {
     "string_agg sum var_pop var_samp variance xmlagg",
     "windows and grouping": "cume_dist dense_rank first_value grouping lag last_value lead "
     "nth_value ntile percent_rank rank row_number",
-    "choice and type": "coalesce greatest least nullif num_nonnulls num_nulls pg_typeof row",
+    "choice and type": "coalesce greatest least nullif num_nonnulls num_nulls pg_typeof row "
+    "all any some",
     "text": "ascii bit_length btrim char_length character_length chr concat concat_ws "
     "convert_from convert_to decode encode format initcap is_normalized left length lower lpad "
     "ltrim md5 normalize octet_length overlay parse_ident position quote_ident quote_literal "
@@ -114,7 +115,7 @@ _CALLS_WITHOUT_NAMES = """
     JSONBContainsTopKey JSONBDeleteAtPath JSONBExists JSONBExtract JSONBExtractScalar JSONBObjectAgg
     JSONBPathExists JSONExtract JSONExtractScalar JSONKeyValue JSONObject JSONObjectAgg JSONCast
     JSONTable JSONSchema JSONColumnDef JSONValue FormatJson JSON OnCondition
-    Localtime Localtimestamp MatchAgainst Normalize Overlay
+    Localtime Localtimestamp ObjectIdentifier MatchAgainst Normalize Overlay
     SessionUser StrPosition Substring Trim Variadic Distance Adjacent ExtendsLeft ExtendsRight
     StartsWith TsOrDsToDate TsOrDsToTimestamp
 """
@@ -131,8 +132,8 @@ def _table_refusal(node: exp.Expr) -> str | None:
 
 
 def _type_refusal(node: exp.Expr) -> str | None:
-    if node.this is not exp.DType.USERDEFINED:
-        return None  # sqlglot has a kind of node of its own for most types of objects
+    if type(node) is exp.DataType and node.this is not exp.DType.USERDEFINED:
+        return None
     written = node.sql(dialect="postgres").lower().replace('"', "").rpartition(".")[2]
     kind = written.removesuffix("[]")
     return f"type {kind} may not be used" if kind in _OBJECT_TYPES else None
@@ -142,6 +143,10 @@ POSTGRES_RULES: Final = Rules(
     nodes=QUERY_NODES | node_kinds(_CALLS_WITHOUT_NAMES),
     functions=ALLOWED_FUNCTIONS,
     function_schemas=frozenset({"pg_catalog"}),
-    checks={exp.Table: _table_refusal, exp.DataType: _type_refusal},
+    checks={
+        exp.Table: _table_refusal,
+        exp.DataType: _type_refusal,
+        exp.ObjectIdentifier: _type_refusal,
+    },
     call_checks=dict.fromkeys(("array_fill", "format", "lpad", "repeat", "rpad"), may_grow_huge),
 )
