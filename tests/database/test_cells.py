@@ -43,6 +43,7 @@ CELLS: list[tuple[Any, Any]] = [
     (Decimal("-0.001"), -0.001),
     (Decimal("1E+3"), 1000),
     (Decimal("170141183460469231731687303715884105727"), 2**127 - 1),
+    (Decimal("1E+5000"), "1E+5000"),
     (Decimal("Infinity"), math.inf),
     (Decimal("-Infinity"), -math.inf),
     (date(2100, 1, 31), "2100-01-31"),

@@ -140,7 +140,7 @@ def test_the_time_is_the_databases_own(
 
 @pytest.mark.parametrize("expression", ASKING)
 def test_no_form_sees_the_machines_time(expression: str, duckdb_clinic: Path) -> None:
-    """The answer is the same whatever the machine's time is, so the text holds no request for it."""
+    """What runs holds no request for the time: a second clock changes nothing in it."""
     timed = with_clock(read_statement(f"SELECT {expression}", "duckdb"), CLOCK, DUCKDB_CLOCK)
     again = with_clock(read_statement(timed, "duckdb"), "2000-01-01 00:00:00", DUCKDB_CLOCK)
     assert again == timed
@@ -155,7 +155,9 @@ def test_what_cant_be_covered_is_refused_by_its_name(
     assert name in str(result.error)
 
 
-@given(st.datetimes(datetime(1700, 1, 1), datetime(2250, 1, 1)).map(lambda t: t.replace(microsecond=0)))
+@given(
+    st.datetimes(datetime(1700, 1, 1), datetime(2250, 1, 1)).map(lambda t: t.replace(microsecond=0))
+)
 @settings(max_examples=25)
 def test_any_clock_is_read_back(database: DuckdbDatabase, now: datetime) -> None:
     clock = now.isoformat(sep=" ")

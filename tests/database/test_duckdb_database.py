@@ -79,8 +79,9 @@ def test_odd_names_can_be_read_as_the_schema_writes_them(tmp_path: Path) -> None
             made.execute(f"CREATE TABLE {name} ({name} INTEGER, x INTEGER)")
         made.execute('CREATE SCHEMA "Old Data"; CREATE TABLE "Old Data"."T 1" ("C 1" INTEGER)')
         made.execute("CREATE TABLE pairs (a INTEGER, b INTEGER, PRIMARY KEY (b, a))")
-        made.execute("CREATE TABLE uses (a INTEGER, b INTEGER, "
-                     "FOREIGN KEY (b, a) REFERENCES pairs (b, a))")
+        made.execute(
+            "CREATE TABLE uses (a INTEGER, b INTEGER, FOREIGN KEY (b, a) REFERENCES pairs (b, a))"
+        )
     with DuckdbDatabase.open(path) as database:
         schema = database.schema
         assert len(schema.tables) == len(names) + 3
@@ -135,7 +136,7 @@ VALUES: list[tuple[str, Any]] = [
     ("array_value(1, 2)", "[1, 2]"),
     ("row(1, 'a')", '[1, "a"]'),
     ("'101'::BIT", "101"),
-    ("'{\"b\":1,\"a\":null}'::JSON", '{"a": null, "b": 1}'),
+    ('\'{"b":1,"a":null}\'::JSON', '{"a": null, "b": 1}'),
     ("'x'::ENUM('x', 'y')", "x"),
     ("union_value(k := 1)", 1),
     ("'é' || chr(10)", "é\n"),
@@ -291,8 +292,8 @@ def test_what_is_wrong_with_a_file_is_one_line(
     [
         "IO Error: Trying to read a database file with storage version number 999, but we can only "
         "read storage versions between 64 and 70.",
-        'Error opening "x": file was written with a storage version greater than the latest version '
-        "supported by this DuckDB instance. Try opening the file with a newer version of DuckDB.",
+        'Error opening "x": file was written with a storage version greater than the latest '
+        "version supported by this DuckDB instance. Try opening the file with a newer version of DuckDB.",
     ],
 )
 def test_a_file_of_a_newer_duckdb_is_named_as_such(words: str) -> None:
@@ -305,19 +306,20 @@ def test_a_file_cut_while_it_is_open_is_an_error_of_the_file(
     path = tmp_path / "ward.duckdb"
     whole = duckdb_clinic.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
+    tables = ("readings", "prescriptions", "events")
+    queries = [f"SELECT sum(hash(t)) FROM {table} t" for table in tables]
     with (
         DuckdbDatabase.open(path, clock=CLOCK) as database,
         pytest.raises(DatabaseError, match="damaged"),
     ):
-        for table in ("readings", "prescriptions", "events"):
-            database.execute(f"SELECT sum(hash(t)) FROM {table} t")
+        list(map(database.execute, queries))
 
 
 def test_a_file_that_another_program_writes_is_named_as_such(tmp_path: Path) -> None:
     path = tmp_path / "ward.duckdb"
     code = (
-        f"import duckdb, sys; c = duckdb.connect({str(path)!r}); c.execute('CREATE TABLE t (a INT)')"
-        "; print(flush=True); sys.stdin.read()"
+        f"import duckdb, sys; c = duckdb.connect({str(path)!r})\n"
+        "c.execute('CREATE TABLE t (a INT)'); print(flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE

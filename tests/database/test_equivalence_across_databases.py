@@ -144,10 +144,16 @@ def test_the_page_shows_how_each_mode_errs(sqlite: Database, duck: Database) -> 
     for truth, cases in ((True, CASES), (False, DIFFERENT)):
         for name, (first, second, _) in cases.items():
             a, b = row(sqlite, first), row(duck, second)
-            said = [MODES[mode].equivalent([a], [b]) for mode in ("ehrsql-v1", "ehrsql-2024", "sentinel-1")]
+            said = [
+                MODES[mode].equivalent([a], [b])
+                for mode in ("ehrsql-v1", "ehrsql-2024", "sentinel-1")
+            ]
             assert said[2] is truth
             if said != [truth] * 3:
-                words = [("same" if verdict else "differ") + ("" if verdict is truth else " ✗") for verdict in said]
+                words = [
+                    ("same" if verdict else "differ") + ("" if verdict is truth else " ✗")
+                    for verdict in said
+                ]
                 lines.append(f"| {name} | `{a[0]!r}` | `{b[0]!r}` | {' | '.join(words)} |")
     page = PAGE.read_text(encoding="utf-8")
     missing = [line for line in lines if line not in page]
@@ -174,15 +180,19 @@ TYPES: list[Draw] = [
         st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=ZONES),
         lambda value: value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" "),
     ),
-    ("VARCHAR", st.text(st.characters(codec="utf-8", exclude_characters="\0")), lambda value: value),
+    (
+        "VARCHAR",
+        st.text(st.characters(codec="utf-8", exclude_characters="\0")),
+        lambda value: value,
+    ),
     ("BLOB", st.binary(max_size=8), lambda value: value),
     ("INTEGER[]", st.lists(st.integers(-9, 9), max_size=4), json.dumps),
     ("VARCHAR[]", st.lists(st.text("aé\" '", max_size=3), max_size=3), json.dumps),
     (
         "JSON",
-        st.dictionaries(st.text("ab", max_size=2), st.integers(-5, 5) | st.none() | st.booleans()).map(
-            json.dumps
-        ),
+        st.dictionaries(
+            st.text("ab", max_size=2), st.integers(-5, 5) | st.none() | st.booleans()
+        ).map(json.dumps),
         lambda value: value,
     ),
 ]

@@ -11,6 +11,9 @@ from typing import Any, Final
 
 from sentinel_sql.database.executor import Cell
 
+LONGEST_INTEGER: Final = 1000
+"""Digits from which on an integer stays a text."""
+
 
 def cell_of(value: object) -> Cell:
     """Return a driver's value as a cell.
@@ -51,7 +54,10 @@ def _number(value: Decimal) -> Cell:
     if value.is_nan():
         return math.nan
     exponent = value.as_tuple().exponent
-    return int(value) if isinstance(exponent, int) and exponent >= 0 else float(value)
+    if not isinstance(exponent, int) or exponent < 0:
+        return float(value)
+    # Python turns no integer of thousands of digits into text
+    return int(value) if value.adjusted() < LONGEST_INTEGER else str(value)
 
 
 def _timestamp(value: datetime) -> str:

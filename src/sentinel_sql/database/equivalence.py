@@ -22,6 +22,7 @@ Rows: TypeAlias = Sequence[Row]
 COMPARED_ROWS = 100
 """Rows that the official scorers compare: v1 the first returned, 2024 the first after sorting."""
 
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Equivalence:
     """One mode: how it prepares a query's text, and the form in which results are compared.

@@ -21,12 +21,12 @@ from sentinel_sql.database.failures import FileFaultError, failed, out_of_memory
 from sentinel_sql.database.kept_rows import KeptRows, PassOn
 
 MEMORY_SHARE: Final = 0.7
-"""Share of a process's memory for DuckDB's buffers; it takes more beside them, and so does Python."""
+"""Share of a process's memory for DuckDB's buffers; it needs more beside them, as does Python."""
 
 CHUNK: Final = 500
 """Rows that are fetched at once."""
 
-_SETTINGS: Final[Mapping[str, str | bool | int | float]] = {
+_SETTINGS: Final[Mapping[str, str | int]] = {
     "threads": 1,
     "temp_directory": "",  # what doesn't fit into memory fails, and writes no file
     "autoinstall_known_extensions": "false",
@@ -46,8 +46,23 @@ _ENGINE_FAULTS: Final = (duckdb.FatalException, duckdb.InternalException)
 _FILE_FAULTS: Final = (duckdb.IOException, duckdb.SerializationException)
 
 _AS_THEY_ARE: Final = frozenset(
-    "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT "
-    "FLOAT DOUBLE VARCHAR BLOB BIT".split()
+    [
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "HUGEINT",
+        "UTINYINT",
+        "USMALLINT",
+        "UINTEGER",
+        "UBIGINT",
+        "UHUGEINT",
+        "FLOAT",
+        "DOUBLE",
+        "VARCHAR",
+        "BLOB",
+        "BIT",
+    ]
 )
 """Types whose values arrive as cells."""
 
@@ -161,7 +176,8 @@ def connect(path: str, limits: Limits) -> duckdb.DuckDBPyConnection:
     Raises:
         duckdb.Error: DuckDB can't use the file.
     """
-    settings = dict(_SETTINGS) | {
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        **_SETTINGS,
         "memory_limit": f"{int(MEMORY_SHARE * limits.memory)}B",
         "max_execution_time": max(1, math.ceil(1000 * min(limits.seconds, 1e9))),
     }

@@ -20,7 +20,7 @@ _REMEDIES: Final[Sequence[tuple[str, str]]] = (
         "there and import it here",
     ),
     (
-        "not a valid DuckDB database|is not a DuckDB|magic bytes|Extension \"",
+        'not a valid DuckDB database|is not a DuckDB|magic bytes|Extension "',
         "is no DuckDB database; give the path of one",
     ),
     (

@@ -1,4 +1,4 @@
-"""Reads a DuckDB file's tables, views, columns, keys and comments, and which views ask for the time."""
+"""Reads a DuckDB file's tables, columns, keys and comments, and which views ask for the time."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def views_with_clock(rows: Rows) -> frozenset[tuple[str, str]]:
     definitions: dict[tuple[str, str, str, str], str] = {}
     for kind, schema, name, sql, database in rows(_DEFINITIONS):
         key = (str(kind), folded(str(schema)), folded(str(name)), folded(str(database)))
-        definitions[key] = f"{definitions.get(key, '')} {sql}"
+        definitions[key] = f"{definitions.get(key, '')} {sql!s}"
     asking = _closure(definitions)
     return frozenset(
         (place, name)
@@ -162,4 +162,4 @@ def _mentions(sql: str, name: str) -> bool:
 
 
 def _key(schema: Cell, name: Cell) -> str:
-    return folded(str(name) if schema == "main" else f"{schema}.{name}")
+    return folded(str(name) if schema == "main" else f"{schema!s}.{name!s}")

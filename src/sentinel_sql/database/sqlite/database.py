@@ -41,8 +41,8 @@ class SqliteDatabase:
     """A read-only SQLite file; safe to use from several threads.
 
     SQL runs in worker processes. Each execution takes an idle process, or starts a new one if none
-    becomes idle soon. Make a database with `open`, and `close` it, or use it in a `with` statement. After a fork, parent and
-    child each use their own workers.
+    becomes idle soon. Make a database with `open`, and `close` it, or use it in a `with` statement.
+    After a fork, parent and child each use their own workers.
     """
 
     def __init__(

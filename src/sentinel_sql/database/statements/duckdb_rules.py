@@ -22,8 +22,8 @@ _FUNCTIONS: Mapping[str, str] = {
     "sum sumkahan var_pop var_samp variance wavg weighted_avg",
     "windows and grouping": "cume_dist dense_rank fill first_value grouping grouping_id lag "
     "last_value lead nth_value ntile percent_rank rank rank_dense row_number",
-    "choice and type": "coalesce columns constant_or_null greatest if ifnull least nullif pg_typeof row "
-    "typeof can_cast_implicitly",
+    "choice and type": "can_cast_implicitly coalesce columns constant_or_null greatest if ifnull "
+    "least nullif pg_typeof row typeof",
     "text": "ascii bar base64 bit_length char_length character_length chr concat concat_ws "
     "contains damerau_levenshtein decode edit_dist3 editdist3 encode ends_with format format_bytes "
     "formatreadabledecimalsize formatreadablesize from_base64 from_binary from_hex hamming hash "
@@ -102,9 +102,25 @@ wait (`sleep_ms`, `pg_sleep`), that write to the log (`write_log`), that ask for
 in a way that can't be replaced (`ago`, `uuidv7`, `txid_current`), and the engine's inner ones."""
 
 ENGINE_TABLES: Final[Set[str]] = frozenset(
-    "duckdb_columns duckdb_constraints duckdb_indexes duckdb_schemas duckdb_tables duckdb_views "
-    "pg_attribute pg_class pg_constraint pg_index pg_indexes pg_namespace pg_tables pg_type pg_views "
-    "sqlite_master sqlite_schema".split()
+    [
+        "duckdb_columns",
+        "duckdb_constraints",
+        "duckdb_indexes",
+        "duckdb_schemas",
+        "duckdb_tables",
+        "duckdb_views",
+        "pg_attribute",
+        "pg_class",
+        "pg_constraint",
+        "pg_index",
+        "pg_indexes",
+        "pg_namespace",
+        "pg_tables",
+        "pg_type",
+        "pg_views",
+        "sqlite_master",
+        "sqlite_schema",
+    ]
 )
 """Tables of the engine that describe the schema, and may be read. The others tell of files,
 settings, secrets and other sessions."""
@@ -122,8 +138,8 @@ _MORE_NODES: Final = """
     Comprehension Struct ToMap Array List Explode TryCast Concat GroupConcat CurrentDate CurrentTime
     CurrentTimestamp CurrentCatalog CurrentSchema CurrentUser Localtime Localtimestamp JSONExtract
     JSONExtractScalar JSONExtractArray JSONObject JSON JSONCast JSONKeyValue StartsWith
-    ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Distance Substring Trim StrPosition
-    Glob Overlay AnyValue ApproxQuantile ArgMax ArgMin Ceil Chr Floor Max Min PercentileCont
+    ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Distance Substring Trim
+    StrPosition Glob Overlay AnyValue ApproxQuantile ArgMax ArgMin Ceil Chr Floor Max Min PercentileCont
     PercentileDisc Quantile
 """
 """sqlglot gives some functions no name, only a kind, such as `MAX`."""

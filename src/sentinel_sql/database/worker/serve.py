@@ -41,10 +41,10 @@ _CONNECTIONS: Mapping[str, str] = {
 
 
 class Served(Protocol):
-    """The only connection of a worker process. `memory_held_by` says what bounds its memory if the
-    operating system doesn't."""
+    """The only connection of a worker process."""
 
     memory_held_by: str
+    """What bounds its memory if the operating system doesn't."""
 
     def run(self, sql: str, started: float, pass_on: PassOn | None) -> ExecutionResult:
         """Run one statement; raises FileFaultError for a fault of the file or the machine."""
@@ -82,7 +82,9 @@ def main() -> None:
 
 def _connection_of(dialect: str) -> Callable[[str, str, Limits], Served]:
     module, _, name = _CONNECTIONS[dialect].partition(":")
-    connection: Callable[[str, str, Limits], Served] = getattr(importlib.import_module(module), name)
+    connection: Callable[[str, str, Limits], Served] = getattr(
+        importlib.import_module(module), name
+    )
     return connection
 
 
