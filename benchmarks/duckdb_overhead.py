@@ -23,7 +23,7 @@ from sentinel_sql.database.statements.rules import check_tree
 from sentinel_sql.database.statements.statement import read_statement
 
 SUITE = Path(__file__).resolve().parents[1] / "tests" / "sql"
-READINGS = 60_000
+VISITS, READINGS = 20_000, 1_000_000
 TYPICAL = 1_000
 """Characters up to which a query counts as typical."""
 
@@ -93,15 +93,22 @@ def honest() -> list[str]:
     return [query for group in content["group"] for query in group["queries"]]
 
 
-def fill(path: Path, readings: int = READINGS) -> None:
-    """Make the clinic in a new file, with more readings."""
+def fill(path: Path, visits: int = VISITS, readings: int = READINGS) -> None:
+    """Make the clinic in a new file, with more visits and readings."""
     with duckdb.connect(str(path)) as connection:
         connection.execute((SUITE / "duckdb_clinic.sql").read_text(encoding="utf-8"))
         connection.execute(
-            "INSERT INTO readings SELECT n, n % 300 + 1, ['glucose', 'sodium', 'potassium']"
+            "INSERT INTO visits SELECT n, n % 37 + 1, DATE '2100-01-01' + n % 180, "
+            "['icu', 'surgery', 'medicine'][n % 3 + 1], 'stable since day ' || n % 5, "
+            "TIMESTAMPTZ '2100-01-01 08:00+00' + (n % 180) * INTERVAL '1 day', NULL, n % 900 * 12.5, "
+            "['planned'] FROM (SELECT range::INTEGER AS n FROM range(301, ?))",
+            [visits],
+        )
+        connection.execute(
+            "INSERT INTO readings SELECT n, n % (? - 1) + 1, ['glucose', 'sodium', 'potassium']"
             "[n % 3 + 1], n % 199 + 0.25, TIMESTAMP '2100-01-01' + n * INTERVAL '1 second' "
             "FROM (SELECT range::INTEGER AS n FROM range(12001, ?))",
-            [readings],
+            [visits, readings],
         )
 
 

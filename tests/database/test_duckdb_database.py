@@ -293,7 +293,7 @@ def test_what_is_wrong_with_a_file_is_one_line(
         "IO Error: Trying to read a database file with storage version number 999, but we can only "
         "read storage versions between 64 and 70.",
         'Error opening "x": file was written with a storage version greater than the latest '
-        "version supported by this DuckDB instance. Try opening the file with a newer version of DuckDB.",
+        "version supported by this DuckDB instance. Try opening it with a newer version of DuckDB.",
     ],
 )
 def test_a_file_of_a_newer_duckdb_is_named_as_such(words: str) -> None:

@@ -139,8 +139,8 @@ _MORE_NODES: Final = """
     CurrentTimestamp CurrentCatalog CurrentSchema CurrentUser Localtime Localtimestamp JSONExtract
     JSONExtractScalar JSONExtractArray JSONObject JSON JSONCast JSONKeyValue StartsWith
     ArrayContainsAll ArrayContainedBy ArrayOverlaps ArrayContains Distance Substring Trim
-    StrPosition Glob Overlay AnyValue ApproxQuantile ArgMax ArgMin Ceil Chr Floor Max Min PercentileCont
-    PercentileDisc Quantile
+    StrPosition Glob Overlay AnyValue ApproxQuantile ArgMax ArgMin Ceil Chr Floor Max Min
+    PercentileCont PercentileDisc Quantile
 """
 """sqlglot gives some functions no name, only a kind, such as `MAX`."""
 
