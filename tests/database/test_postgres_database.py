@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import select
 import signal
@@ -22,7 +23,7 @@ from sql_suites import queries
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg absent: install the extra postgres")
 
-from sentinel_sql.database.executor import Limits  # noqa: E402
+from sentinel_sql.database.executor import Limits, summarize  # noqa: E402
 from sentinel_sql.database.opening import open_database  # noqa: E402
 from sentinel_sql.database.postgres import connection as connections  # noqa: E402
 from sentinel_sql.database.postgres import session as sessions  # noqa: E402
@@ -334,6 +335,7 @@ FAULTS: dict[str, tuple[Callable[[str], str], str]] = {
     "no tables for this role": (lambda a: a, "holds no table that the role locked may read"),
     "unknown host": (lambda a: a.replace("127.0.0.1", "nohost.invalid"), "is unknown"),
     "unknown setting": (lambda a: f"{a}?colour=red", "is no address of a PostgreSQL"),
+    "timeout that is no number": (lambda a: f"{a}?connect_timeout=soon", "connect_timeout"),
     "percent sign": (lambda a: a.replace("locked:", "locked:%zz"), "is no address"),
     "port that is no number": (lambda a: a.replace("127.0.0.1:", "127.0.0.1:x"), "is no address"),
 }
@@ -408,6 +410,67 @@ def test_a_statement_that_somebody_else_ends_is_no_result(
         with pytest.raises(DatabaseError, match="clinic"):
             running.result(timeout=20)
     assert victim.execute("SELECT 1").rows == ((1,),)
+
+
+def test_a_table_that_another_session_locks_is_no_result(
+    postgres_cluster: PostgresCluster,
+) -> None:
+    address = postgres_cluster.create("held")
+    with psycopg.connect(address) as holder:
+        holder.execute("CREATE TABLE stays (id int)")
+        holder.commit()
+        with PostgresDatabase.open(address, limits=Limits(seconds=0.4)) as database:
+            holder.execute("LOCK TABLE stays IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(DatabaseError, match="another session locks"):
+                database.execute("SELECT * FROM stays")
+            holder.rollback()
+            assert database.execute("SELECT * FROM stays").kind == "empty"
+
+
+def test_text_that_is_not_utf_8_is_read_without_the_bytes_that_are_not(
+    postgres_cluster: PostgresCluster,
+) -> None:
+    with psycopg.connect(postgres_cluster.address(), autocommit=True) as made:
+        made.execute("CREATE DATABASE bytes TEMPLATE template0 ENCODING SQL_ASCII LOCALE 'C'")
+    address = postgres_cluster.address("bytes")
+    with psycopg.connect(address) as made:
+        made.execute(
+            "CREATE TABLE notes (body text, short varchar(9)); "
+            "INSERT INTO notes VALUES (E'a\\xffb', E'c\\xfe')"
+        )
+    with PostgresDatabase.open(address) as database:
+        assert database.execute("SELECT * FROM notes").rows == (("ab", "c"),)
+        found = database.execute("SELECT 'é', DATE '2100-01-02', ARRAY['é'], '{\"é\": 1}'::json, 1")
+        assert found.rows == (("é", "2100-01-02", '["é"]', '{"é": 1}', 1),)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT ('[' || repeat('[', 4000) || repeat(']', 4000) || ']')::json",
+        "SELECT ('[' || repeat('9', 6000) || ']')::jsonb",
+        "SELECT repeat('9', 6000)::numeric",
+        "SELECT 'NaN'::float8, 'Infinity'::numeric, '-Infinity'::float8",
+        "SELECT '294276-12-31 23:59:59'::timestamptz, '4713-01-01 BC'::timestamp",
+        "SELECT '-178000000 years'::interval, '24:00:00'::time, '23:59:60'::time",
+        "SELECT ARRAY[NULL, 'infinity'::date], ARRAY['{\"a\": 1}'::jsonb], ARRAY[ARRAY[true]]",
+        "SELECT ROW(ROW(1, NULL), ARRAY[1]), '\\x'::bytea, ''::text, '{}'::int[]",
+        "SELECT '(1,2)'::point, '192.168.0.0/16'::cidr, B'101', '12.50'::money",
+        "SELECT p FROM patients AS p LIMIT 2",
+        "SELECT array_agg(p) FROM patients AS p",
+        "SELECT severity, ARRAY[severity] FROM diagnoses LIMIT 2",
+        "SELECT NULL, ARRAY[]::text[]",
+        "SELECT int4range(1, 5), '{[1,2), [4,5)}'::int4multirange, tstzrange(NULL, 'infinity')",
+    ],
+)
+def test_no_value_is_an_exception(sql: str, database: PostgresDatabase) -> None:
+    result = database.execute(sql)
+    assert result.kind in ("rows", "error")
+    json.dumps(
+        [[str(cell) if isinstance(cell, bytes) else cell for cell in row] for row in result.rows]
+    )
+    assert isinstance(summarize(result), str)
+    assert database.execute("SELECT 1").rows == ((1,),)
 
 
 # --- rights ---

@@ -169,3 +169,29 @@ def test_the_suites_hostile_queries_are_refused_by_their_tree_alone() -> None:
     missed = [sql[:80] for sql, ends in HOSTILE if ends == "refused" and refusal(sql) is None]
     refused = [sql[:80] for sql, _ in HONEST if refusal(sql) is not None]
     assert (missed, refused) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("call", "allowed"),
+    [
+        ("repeat('*', (count(*) * 100 / 500)::int)", True),
+        ("lpad(to_char(id, '9999999999'), 12)", True),
+        ("format('In %s: %s of %s', 2100, 30000, 100000)", True),
+        ("format('%10s|%-20s', 'a', 'b')", True),
+        ("repeat('x', 1000000)", True),
+        ("lpad((id * 1000000)::text, 20, '0')", True),
+        ("array_fill(0, ARRAY[100, 100])", True),
+        ("repeat('x', 100000000)", False),
+        ("repeat(repeat('x', 100000), 100000)", False),
+        ("pg_catalog.repeat('x', 100000000)", False),
+        ("lpad(repeat('x', 10000), 10000)", False),
+        ("rpad('x', 5000 * 5000)", False),
+        ("format('%100000000s', 'x')", False),
+        ("format('%*s', 100000000, 'x')", False),
+        ("format('%2$-100000000s', 'x', 'y')", False),
+        ("array_fill(0, ARRAY[10000, 10000])", False),
+        ("repeat('x', 10 ^ 9)", False),
+    ],
+)
+def test_only_constants_that_ask_for_much_text_are_refused(call: str, allowed: bool) -> None:
+    assert (refusal(f"SELECT {call} FROM patients") is None) is allowed

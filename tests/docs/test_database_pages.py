@@ -38,7 +38,7 @@ def test_the_role_of_the_page_reads_and_has_no_needless_right(
         assert list(database.schema.tables) == ["stays", "later"]
         assert database.execute("SELECT count(*) FROM later").rows == ((0,),)
         assert database.health().warnings == ()
-        assert "held to 1GB" in database.health().detail
+        assert "held to 1024 MB" in database.health().detail
 
 
 @pytest.fixture

@@ -22,7 +22,13 @@ from sentinel_sql.database.postgres.connection import OutOfTimeError, TooMuchAtO
 from sentinel_sql.database.postgres.faults import fault
 from sentinel_sql.database.postgres.rights import needless_rights
 from sentinel_sql.database.postgres.schema_reader import read_schema
-from sentinel_sql.database.postgres.session import CHUNK, TIME_ZONE, Session, StaleSessionError
+from sentinel_sql.database.postgres.session import (
+    CHUNK,
+    TIME_ZONE,
+    Session,
+    StaleSessionError,
+    UnansweredError,
+)
 from sentinel_sql.database.statements.clock import POSTGRES_CLOCK, with_clock
 from sentinel_sql.database.statements.clock_views import check_views
 from sentinel_sql.database.statements.postgres_rules import POSTGRES_RULES
@@ -37,7 +43,12 @@ CONNECT_SECONDS: Final = 10
 STARTING_SECONDS: Final = 5.0
 """Seconds to wait for a server that is starting."""
 
-_BOUNDS: Final = "SELECT current_setting('server_version'), current_setting('temp_file_limit')"
+_BOUNDS: Final = """
+SELECT split_part(current_setting('server_version'), ' ', 1),
+  CASE WHEN setting = '-1' THEN 'by nobody'
+    ELSE 'to ' || pg_size_pretty(setting::bigint * 1024) || ' a session' END
+FROM pg_catalog.pg_settings WHERE name = 'temp_file_limit'
+"""
 
 _STARTING: Final = re.compile("starting up|recovery mode|not yet accepting")
 
@@ -190,6 +201,10 @@ class PostgresDatabase:
             except StaleSessionError as lost:
                 if session.new:
                     raise fault(self._address, lost.__cause__ or lost) from None
+            except UnansweredError:
+                result = too_long(self._limits, started)
+                self._give_back(_connect(self._address, self._limits))  # or there is no server
+                return result
             except TooMuchAtOnceError:
                 if size == 1:
                     megabytes = f"{self._limits.total / 1e6:,.0f} MB"
@@ -217,11 +232,10 @@ class PostgresDatabase:
             raise fault(self._address, error) from None
         finally:
             self._give_back(session)
-        version, files = ("", "") if row is None else row
-        bound = "by nobody" if files == "-1" else f"to {files} a session"
+        version, files = ("", "by nobody") if row is None else row
         return DatabaseHealth(
             detail=f"PostgreSQL {version} as role {role}; read-only transactions, time zone "
-            f"{TIME_ZONE}, {self._limits.seconds:g} s a statement; temporary files held {bound}",
+            f"{TIME_ZONE}, {self._limits.seconds:g} s a statement; temporary files held {files}",
             warnings=warnings,
         )
 
@@ -263,18 +277,6 @@ class PostgresDatabase:
         self._lock = threading.Lock()
 
 
-def open_postgres(
-    address: str, *, name: str | None, clock: str | None, limits: Limits
-) -> PostgresDatabase:
-    """Open an address such as `postgresql://reader@host/clinic`.
-
-    Raises:
-        DatabaseError: there is no such server or database, or it refuses the role.
-        InputError: the clock is no time, or the address is none.
-    """
-    return PostgresDatabase.open(address, name=name, clock=clock, limits=limits)
-
-
 def _with_plain_scheme(address: str) -> str:
     """Return an address as libpq takes it, without SQLAlchemy's driver in its scheme."""
     plain = re.sub(r"^postgres(ql)?(\+\w+)?:", "postgresql:", address, flags=re.IGNORECASE)
@@ -290,19 +292,29 @@ def _with_plain_scheme(address: str) -> str:
 
 def _connect(address: str, limits: Limits) -> Session:
     until = time.monotonic() + STARTING_SECONDS
-    conninfo = make_conninfo(address, client_encoding="UTF8", connect_timeout=_patience(address))
     while True:
         try:
-            return Session(conninfo, limits)
+            return Session(_conninfo(address, limits), limits)
         except (psycopg.Error, OutOfTimeError) as error:
             if time.monotonic() > until or not _STARTING.search(str(error)):
                 raise fault(address, error) from None
         time.sleep(0.1)
 
 
-def _patience(address: str) -> int:
-    asked = conninfo_to_dict(address).get("connect_timeout")
-    return CONNECT_SECONDS if asked is None else int(asked)
+def _conninfo(address: str, limits: Limits) -> str:
+    """Return an address with what isn't said in it, so that a lost network is noticed."""
+    unanswered = min(10_000, max(2_000, round(500 * limits.seconds)))
+    settings: dict[str, str | int] = {
+        "application_name": "sentinel",
+        "connect_timeout": CONNECT_SECONDS,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": unanswered,
+    }
+    said = conninfo_to_dict(address)
+    more = {name: value for name, value in settings.items() if name not in said}
+    return make_conninfo(address, client_encoding="UTF8", **more)
 
 
 _opened: weakref.WeakSet[PostgresDatabase] = weakref.WeakSet()

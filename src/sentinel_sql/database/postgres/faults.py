@@ -38,6 +38,7 @@ _REMEDIES: Final[Sequence[tuple[str, str]]] = (
 _STATES: Final[Mapping[str, str]] = {
     "53100": "has no room on its disk: make some",
     "53200": "is out of memory: try again later",
+    "55P03": "has a table that another session locks: wait until that session has ended",
     "57014": "cancelled the statement because somebody asked for it: run the command again",
 }
 

@@ -24,7 +24,11 @@ from sentinel_sql.database.postgres.connection import (
     OutOfTimeError,
     connect,
 )
-from sentinel_sql.database.postgres.values import PLAIN_TYPES, register_loaders
+from sentinel_sql.database.postgres.values import (
+    PLAIN_TYPES,
+    register_lenient_loaders,
+    register_loaders,
+)
 
 BEGIN: Final = "BEGIN TRANSACTION READ ONLY"
 ROLLBACK: Final = "ROLLBACK"
@@ -41,7 +45,7 @@ DROPPING_SECONDS: Final = 0.003
 """Seconds in which the rest of a short result is read for nothing: as long as a cancel takes."""
 
 LOCK_SECONDS: Final = 5.0
-"""Most seconds that a statement waits for a writer's lock."""
+"""Most seconds that a statement waits for a table that another session locks."""
 
 LONGEST_TIMEOUT: Final = 1_000_000_000
 """Milliseconds; the server's settings are integers of 31 bits."""
@@ -50,14 +54,19 @@ TIME_ZONE: Final = "UTC"
 
 _MEMORY_STATES: Final = ("53200", "53400")
 """Out of memory; more temporary files than the limit."""
-_SERVER_FAULTS: Final = ("08", "53", "57P", "58", "25P", "XX001", "XX002", "28")
-"""Beginnings of the SQLSTATEs that no statement is to blame for: connection, resources, shutdown,
-input and output, damaged data, a session that timed out, rights to connect."""
+_SERVER_FAULTS: Final = ("08", "28", "40", "53", "55P03", "57P", "58", "25P", "XX001", "XX002")
+"""Beginnings of the SQLSTATEs that no reading statement is to blame for: connection, rights to
+connect, deadlocks, resources, tables that others lock, shutdown, input and output, a session that
+timed out, damaged data."""
 _CANCELLED: Final = "57014"
 
 
 class StaleSessionError(Exception):
     """The session was lost before the statement began; another session may run it."""
+
+
+class UnansweredError(Exception):
+    """The server neither ended the statement in time nor took the request to cancel it."""
 
 
 class Session:
@@ -104,6 +113,7 @@ class Session:
         Raises:
             StaleSessionError: the connection was lost before.
             psycopg.Error: a fault of the server or of the connection.
+            UnansweredError: perhaps there is no server any more.
             TooMuchAtOnceError: these rows together are more than a result may take.
         """
         connection = self._connection
@@ -117,7 +127,7 @@ class Session:
         except OutOfTimeError:
             if connection.cancelled:
                 return too_long(self._limits, started)
-            raise psycopg.OperationalError("the server doesn't answer: timeout expired") from None
+            raise UnansweredError from None
         except psycopg.Error as error:
             if not begun:
                 connection.close()
@@ -147,7 +157,7 @@ class Session:
 
     def _fetch(self, started: float, size: int) -> ExecutionResult:
         connection, pgconn = self._connection, self._connection.pgconn
-        if size > 1:
+        if size > 1 and psycopg.capabilities.has_stream_chunked():
             pgconn.set_chunked_rows_mode(size)
         else:
             pgconn.set_single_row_mode()
@@ -164,7 +174,12 @@ class Session:
             transformer.set_pgresult(part, set_loaders=first)
             if first:
                 columns, converted = _columns(part)
-            if part.ntuples and not self._keep(kept, transformer, part.ntuples, converted):
+            try:
+                more = self._keep(kept, transformer, part.ntuples, converted)
+            except (psycopg.DataError, ValueError, OverflowError, RecursionError) as error:
+                self._stop()
+                return failed("error", f"a value can't be read: {type(error).__name__}", started)
+            if not more:
                 self._stop()
                 break
         if columns is None:
@@ -230,6 +245,9 @@ class Session:
 
     def _set_up(self) -> None:
         connection = self._connection
+        if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+            connection.execute("SET client_encoding = SQL_ASCII")  # else some texts are errors
+            register_lenient_loaders(connection)
         settings = session_settings(self._limits)
         row = connection.execute("SELECT current_schemas(true), current_setting('search_path')")
         schemas, path = row.fetchone() or ((), "")
@@ -239,11 +257,18 @@ class Session:
         calls = sql.SQL(", ").join([sql.SQL("set_config(%s, %s, false)")] * len(settings))
         values = [part for setting in settings.items() for part in setting]
         connection.execute(sql.SQL("SELECT {}").format(calls), values)
-        files = f"{min(math.ceil(self._limits.memory / 1024), 2_147_483_647)}kB"
+        kilobytes = min(math.ceil(self._limits.memory / 1024), 2_147_483_647)
         # where the role may not set it, the server's own limit stands; `health` tells it
         with suppress(psycopg.errors.InsufficientPrivilege):
-            connection.execute("SELECT set_config('temp_file_limit', %s, false)", (files,))
+            connection.execute(_HOLD_FILES, {"kilobytes": kilobytes})
 
+
+_HOLD_FILES: Final = """
+SELECT set_config('temp_file_limit', %(kilobytes)s || 'kB', false)
+FROM pg_catalog.pg_settings
+WHERE name = 'temp_file_limit' AND setting::bigint NOT BETWEEN 0 AND %(kilobytes)s
+"""
+"""Lowers the limit; a lower one of the server's stays."""
 
 _WITH_ROWS: Final = (ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE, ExecStatus.TUPLES_CHUNK)
 
@@ -254,7 +279,7 @@ def session_settings(limits: Limits) -> dict[str, str]:
     return {
         "default_transaction_read_only": "on",
         "statement_timeout": f"{milliseconds}ms",
-        "lock_timeout": f"{min(milliseconds, round(1000 * LOCK_SECONDS))}ms",
+        "lock_timeout": f"{max(1, min(milliseconds // 2, round(1000 * LOCK_SECONDS)))}ms",
         "idle_in_transaction_session_timeout": f"{2 * milliseconds + 1000}ms",
         "TimeZone": TIME_ZONE,
         "DateStyle": "ISO, YMD",

@@ -17,6 +17,9 @@ _AS_TEXT: Final = (
 """PostgreSQL's text of these is kept: Python's objects have no infinite date and no month in an
 interval, and its text is the form that cells have anyway."""
 
+_EVERY_OTHER: Final = 0
+"""The oid under which psycopg keeps the loader of types that it doesn't know."""
+
 PLAIN_TYPES: Final = frozenset(
     {
         *(20, 21, 23, 26),  # int8, int2, int4, oid
@@ -50,6 +53,22 @@ class TimestampWithZoneLoader(Loader):
 def _with_six_digits(text: str) -> str:
     whole, point, fraction = text.partition(".")
     return f"{whole}.{fraction:0<6}" if point and fraction.isdigit() else text
+
+
+class AnyTextLoader(Loader):
+    """Loads a text without the bytes that aren't UTF-8."""
+
+    def load(self, data: Buffer) -> str:
+        """Return the text."""
+        return bytes(data).decode(errors="ignore")
+
+
+def register_lenient_loaders(context: AdaptContext) -> None:
+    """Make a connection load the texts of a server that takes any bytes for a text."""
+    adapters = context.adapters
+    assert adapters is not None  # noqa: S101  (a connection has them)
+    for kind in ("text", "varchar", "bpchar", "name", '"char"', _EVERY_OTHER, *_AS_TEXT):
+        adapters.register_loader(kind, AnyTextLoader)
 
 
 def register_loaders(context: AdaptContext) -> None:

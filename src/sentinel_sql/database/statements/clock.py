@@ -218,7 +218,10 @@ class _Edits:
 
     def _meant(self, found: re.Match[str]) -> str:
         word = found["word"].lower()
-        day = self._clock + timedelta(days=_DAYS[word])
+        try:
+            day = self._clock + timedelta(days=_DAYS[word])
+        except OverflowError as error:
+            raise RefusedError(f"not allowed: '{word}' is beyond the last year") from error
         if word == "now":
             return f"{day:%Y-%m-%d %H:%M:%S}+00"
         return " ".join(f"{found['before']} {day:%Y-%m-%d} {found['after']}".split())

@@ -7,10 +7,10 @@ from typing import Final
 
 from sqlglot import exp
 
+from sentinel_sql.database.statements.growth import may_grow_huge
 from sentinel_sql.database.statements.rules import (
     QUERY_NODES,
     Rules,
-    may_grow_huge,
     name_of,
     node_kinds,
 )

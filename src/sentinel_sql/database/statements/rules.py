@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -15,14 +14,6 @@ Check: TypeAlias = Callable[[exp.Expr], str | None]
 """Called with (node); returns what may not be done there, or None."""
 
 ONLY_READING: Final = "only statements that read may run"
-
-MOST_GROWTH: Final = 10_000_000
-"""Largest product of the numbers in a call that makes a text longer."""
-
-LONGEST_PATTERN: Final = 1000
-"""Characters of a text in such a call that are searched for numbers."""
-
-_NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d+)?(?:[eE]\d{1,2})?")
 
 ROOTS: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 """What a statement that reads can be as a whole in every dialect."""
@@ -119,25 +110,6 @@ def name_of(identifier: exp.Expr | None) -> str:
     if not isinstance(identifier, exp.Identifier):
         return ""
     return identifier.name if identifier.quoted else identifier.name.lower()
-
-
-def may_grow_huge(call: exp.Expr) -> str | None:
-    """Return why a call such as `repeat('x', 1000000000)` may not run.
-
-    A database can't interrupt some functions within one call, and they take seconds over a text of
-    hundreds of megabytes. So texts that are made longer by constants are bounded: by the product of
-    all numbers in the call, which covers calls within calls.
-    """
-    size = 1.0
-    for node in call.walk():
-        if isinstance(node, exp.Pow | exp.BitwiseLeftShift):
-            return "a text's length may not be a power"
-        if isinstance(node, exp.Literal):
-            for number in _NUMBER.findall(node.name[:LONGEST_PATTERN]):
-                size *= max(1.0, float(number))
-    return (
-        f"a call may make a text of at most {MOST_GROWTH:,} parts" if size > MOST_GROWTH else None
-    )
 
 
 def _looked_up(written: str) -> str:
