@@ -100,8 +100,8 @@ def fill(path: Path, visits: int = VISITS, readings: int = READINGS) -> None:
         connection.execute(
             "INSERT INTO visits SELECT n, n % 37 + 1, DATE '2100-01-01' + n % 180, "
             "['icu', 'surgery', 'medicine'][n % 3 + 1], 'stable since day ' || n % 5, "
-            "TIMESTAMPTZ '2100-01-01 08:00+00' + (n % 180) * INTERVAL '1 day', NULL, n % 900 * 12.5, "
-            "['planned'] FROM (SELECT range::INTEGER AS n FROM range(301, ?))",
+            "TIMESTAMPTZ '2100-01-01 08:00+00' + (n % 180) * INTERVAL '1 day', NULL, "
+            "n % 900 * 12.5, ['planned'] FROM (SELECT range::INTEGER AS n FROM range(301, ?))",
             [visits],
         )
         connection.execute(
