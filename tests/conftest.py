@@ -65,3 +65,14 @@ def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postg
     place = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "postgres.json"
     with shared_cluster(place) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def duckdb_clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A DuckDB file that holds the clinic of `tests/sql/duckdb_clinic.sql`; nobody writes it."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb absent: install the extra duckdb")
+    path = tmp_path_factory.mktemp("duckdb_clinic") / "clinic.duckdb"
+    content = Path(__file__).resolve().parent / "sql" / "duckdb_clinic.sql"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(content.read_text(encoding="utf-8"))
+    return path

@@ -91,7 +91,7 @@ def test_there_are_at_least_150_of_each_and_none_stands_twice() -> None:
 
 def peak_bytes(database: SqliteDatabase) -> int:
     """Return the largest memory that the idle worker has had, 0 where it was replaced."""
-    for worker in database._idle:
+    for worker in database._pool.idle:
         if isinstance(worker, WorkerProcess) and sys.platform == "linux":
             try:
                 status = Path(f"/proc/{worker._process.pid}/status").read_text()

@@ -195,7 +195,7 @@ def test_a_worker_that_is_killed_before_it_reads_its_query_costs_no_query(
 ) -> None:
     with SqliteDatabase.open(path) as database:
         database.execute("SELECT 1")
-        worker = database._idle[0]
+        worker = database._pool.idle[0]
         assert isinstance(worker, WorkerProcess)
         stop(worker._process.pid)
 
@@ -220,7 +220,7 @@ def test_short_queries_get_their_answers_while_workers_are_killed(path: Path) ->
     with SqliteDatabase.open(path) as database:
         for number in range(12):
             database.execute("SELECT 1")
-            worker = database._idle[0]
+            worker = database._pool.idle[0]
             assert isinstance(worker, WorkerProcess)
             timer = threading.Timer(moments.random() * 2e-3, kill, [worker._process.pid])
             timer.start()
@@ -236,7 +236,7 @@ def test_workers_end_with_a_parent_that_is_killed(sql: str, path: Path) -> None:
         "from sentinel_sql.database.sqlite.database import SqliteDatabase\n"
         "database = SqliteDatabase.open(sys.argv[1])\n"
         "database.execute('SELECT 1')\n"
-        "print(database._idle[0]._process.pid, flush=True)\n"
+        "print(database._pool.idle[0]._process.pid, flush=True)\n"
         "threading.Thread(target=database.execute, args=[sys.argv[2]]).start()\n"
         "time.sleep(30)\n"
     )
@@ -330,7 +330,7 @@ def test_a_large_sort_writes_no_file(path: Path, tmp_path: Path) -> None:
     )
     with SqliteDatabase.open(path) as database:
         database.execute("SELECT 1")
-        worker = database._idle[0]
+        worker = database._pool.idle[0]
         assert isinstance(worker, WorkerProcess)
         assert database.execute(sql).rows == ((300_000,),)
         written = Path(f"/proc/{worker._process.pid}/io").read_text()
@@ -342,7 +342,7 @@ def test_a_large_sort_writes_no_file(path: Path, tmp_path: Path) -> None:
 def test_the_operating_system_holds_the_memory(path: Path) -> None:
     with SqliteDatabase.open(path, limits=Limits(memory=200_000_000)) as database:
         assert database.memory_held_by == "the operating system"
-        worker = database._idle[0]
+        worker = database._pool.idle[0]
         assert isinstance(worker, WorkerProcess)
         limits = Path(f"/proc/{worker._process.pid}/limits").read_text()
     (line,) = [line for line in limits.splitlines() if line.startswith("Max data size")]
@@ -371,3 +371,21 @@ def test_a_limit_that_nothing_fits_under_is_refused(name: str, value: float) -> 
 def test_a_query_may_have_no_deadline(path: Path) -> None:
     with SqliteDatabase.open(path, limits=Limits(seconds=math.inf)) as database:
         assert database.execute("SELECT 1").rows == ((1,),)
+
+
+def test_what_a_library_prints_reaches_no_reply(path: Path) -> None:
+    code = (
+        "import os, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from sentinel_sql.database.sqlite import connection\n"
+        "run = connection.WorkerConnection.run\n"
+        "def loud(*arguments):\n"
+        "    os.write(1, b'progress: 1%'), os.write(2, b'x' * 1_000_000)\n"
+        "    return run(*arguments)\n"
+        "connection.WorkerConnection.run = loud\n"
+        "from sentinel_sql.database.worker.serve import main; main()"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sentinel_sql.database.worker.process._CODE", code)
+        with SqliteDatabase.open(path) as database:
+            assert database.execute("SELECT 1").rows == ((1,),)
+            assert database.execute("SELECT 2").rows == ((2,),)

@@ -6,13 +6,13 @@ scorers do, including faults; `sentinel-1` is ours.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from sentinel_sql.database.cell_forms import form_of_cell
 from sentinel_sql.database.ehrsql_sql import postprocess_2024, postprocess_v1, unchanged
 from sentinel_sql.database.executor import Cell, ExecutionResult
 
@@ -21,14 +21,6 @@ Rows: TypeAlias = Sequence[Row]
 
 COMPARED_ROWS = 100
 """Rows that the official scorers compare: v1 the first returned, 2024 the first after sorting."""
-
-SIGNIFICANT_DIGITS = 9
-"""Significant digits of fractional numbers in `sentinel-1` (our choice): more than measurements
-have, and few enough to ignore rounding errors of sums."""
-
-
-EXACT_FLOATS = 2.0**53
-"""A float holds every whole number below this exactly."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,24 +103,8 @@ def _cell_2024(cell: Cell) -> str:
 
 
 def _form_sentinel(rows: Rows, ordered: bool) -> Hashable:
-    forms = [tuple(_cell_sentinel(cell) for cell in row) for row in rows]
+    forms = [tuple(form_of_cell(cell) for cell in row) for row in rows]
     return tuple(forms) if ordered else frozenset(Counter(forms).items())
-
-
-def _cell_sentinel(cell: Cell) -> tuple[str, Hashable]:
-    if isinstance(cell, int):
-        return ("number", int(cell))
-    if isinstance(cell, float):
-        if math.isnan(cell):
-            return ("number", "nan")
-        if cell.is_integer() and abs(cell) < EXACT_FLOATS:
-            return ("number", int(cell))
-        # a whole number after rounding equals the integer; infinity stays a float
-        rounded = float(f"{cell:.{SIGNIFICANT_DIGITS}g}")
-        return ("number", int(rounded) if rounded.is_integer() else rounded)
-    if cell is None:
-        return ("null", None)
-    return ("bytes" if isinstance(cell, bytes) else "text", cell)
 
 
 MODES: Mapping[str, Equivalence] = {

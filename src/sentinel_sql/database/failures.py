@@ -11,6 +11,14 @@ LONGEST_ERROR = 300
 """Longest error in characters; SQLite quotes an unclosed string to its end."""
 
 
+class FileFaultError(Exception):
+    """A fault of the file or the machine, with the database's words and perhaps its code for it."""
+
+    def __init__(self, code: int | None, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
 def failed(kind: ResultKind, reason: str, started: float) -> ExecutionResult:
     """Return the result of a failed execution, with the reason in one short line."""
     line = " ".join(reason.split())

@@ -14,6 +14,7 @@ from sentinel_sql.database.executor import Database, Limits
 from sentinel_sql.errors import DatabaseError, InputError
 
 _OPENERS: Mapping[str, str] = {
+    "duckdb": "sentinel_sql.database.duckdb:open_duckdb",
     "postgresql": "sentinel_sql.database.postgres:open_postgres",
     "postgres": "sentinel_sql.database.postgres:open_postgres",
     "sqlite": "sentinel_sql.database.sqlite.database:open_sqlite",

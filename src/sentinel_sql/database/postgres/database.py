@@ -12,7 +12,6 @@ from typing import Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from sqlglot import exp
 
 from sentinel_sql.address import shown_address
 from sentinel_sql.database.clock import check_clock, default_clock
@@ -31,9 +30,10 @@ from sentinel_sql.database.postgres.session import (
     UnansweredError,
 )
 from sentinel_sql.database.statements.clock import POSTGRES_CLOCK, with_clock
+from sentinel_sql.database.statements.clock_views import check_views
 from sentinel_sql.database.statements.postgres_rules import POSTGRES_RULES
-from sentinel_sql.database.statements.rules import check_tree, name_of
-from sentinel_sql.database.statements.statement import RefusedError, Statement, read_statement
+from sentinel_sql.database.statements.rules import check_tree
+from sentinel_sql.database.statements.statement import RefusedError, read_statement
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.schema import Schema
 
@@ -183,21 +183,13 @@ class PostgresDatabase:
         try:
             statement = read_statement(sql, self.dialect)
             check_tree(statement, POSTGRES_RULES)
-            self._check_views(statement)
+            check_views(statement, self._clock_views)
             timed = with_clock(statement, self._clock, POSTGRES_CLOCK)
         except RefusedError as refusal:
             return failed("refused", str(refusal), started)
         if time.perf_counter() - started > self._limits.seconds:
             return too_long(self._limits, started)
         return self._run(timed, started)
-
-    def _check_views(self, statement: Statement) -> None:
-        for table in statement.tree.find_all(exp.Table):
-            name = (name_of(table.args.get("db")), name_of(table.this))
-            if name in self._clock_views:
-                raise RefusedError(
-                    f"not allowed: view {table.name} asks for the machine's time; query its tables"
-                )
 
     def _run(self, sql: str, started: float) -> ExecutionResult:
         """Run a statement that was checked, or whose checks are off."""

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 
-from sentinel_sql.database.deadline import Deadline
+from sentinel_sql.database.deadline import Deadline, StepDeadline
 from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.failures import failed, out_of_memory, too_long
+from sentinel_sql.database.failures import FileFaultError, failed, out_of_memory, too_long
 from sentinel_sql.database.kept_rows import KeptRows, PassOn
 from sentinel_sql.database.sqlite.clock_calls import CLOCK_FUNCTION, to_clock, with_clock
 from sentinel_sql.database.sqlite.quoted_names import QuotedNames
@@ -52,14 +52,6 @@ REMEDIES: Mapping[int, str] = {
     sqlite3.SQLITE_READONLY: "needs recovery by a program that may write it; open it there once",
 }
 """SQLite's primary result code → a fault of the file or the machine, never of the query."""
-
-
-class FileFaultError(Exception):
-    """A fault of the file or the machine, with SQLite's primary result code and message."""
-
-    def __init__(self, code: int | None, words: str) -> None:
-        super().__init__(words)
-        self.code = code
 
 
 class Connection:
@@ -207,6 +199,31 @@ class Connection:
         # Drops bytes that aren't UTF-8, like EHRSQL-2024's scorer. A character has at most 4 bytes,
         # so at least one character too many is left, and `KeptRows` sees the cut.
         return text[: 4 * (self._limits.cell + 1)].decode(errors="ignore")
+
+
+class WorkerConnection:
+    """The only connection of a worker process."""
+
+    memory_held_by = "SQLite's heap limit"
+
+    def __init__(self, uri: str, clock: str, limits: Limits) -> None:
+        try:
+            self._connection = Connection(
+                uri, clock=clock, limits=limits, deadline=StepDeadline(), alone=True
+            )
+        except sqlite3.DatabaseError as error:
+            raise FileFaultError(primary_code(error), str(error)) from error
+
+    def run(self, sql: str, started: float, pass_on: PassOn | None) -> ExecutionResult:
+        """Run one statement as `Connection.run` does.
+
+        Raises:
+            FileFaultError: a fault of the file or the machine.
+        """
+        try:
+            return self._connection.run(sql, started, pass_on)
+        except sqlite3.DatabaseError as error:
+            raise FileFaultError(primary_code(error), str(error)) from error
 
 
 def connect(uri: str, wait: float = BUSY_SECONDS) -> sqlite3.Connection:

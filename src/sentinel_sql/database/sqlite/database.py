@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import threading
 import time
 import weakref
 from contextlib import closing, suppress
@@ -18,14 +17,15 @@ from sentinel_sql.arguments import checked
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
+from sentinel_sql.database.failures import FileFaultError
 from sentinel_sql.database.sqlite.connection import (
     REMEDIES,
     Connection,
-    FileFaultError,
     connect,
     primary_code,
 )
 from sentinel_sql.database.sqlite.schema_reader import read_schema
+from sentinel_sql.database.worker.pool import PATIENCE, RunnerPool
 from sentinel_sql.database.worker.process import WorkerProcess
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.schema import Schema
@@ -34,10 +34,6 @@ from sentinel_sql.storage.paths import path_of
 _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
-PATIENCE = 0.05
-"""Seconds that a query waits for a busy worker before it starts another (our choice): as long as a
-worker takes to start. Most queries take less, so that few workers serve many threads."""
-
 _Runner: TypeAlias = Connection | WorkerProcess
 
 
@@ -45,9 +41,8 @@ class SqliteDatabase:
     """A read-only SQLite file; safe to use from several threads.
 
     SQL runs in worker processes. Each execution takes an idle process, or starts a new one if none
-    becomes idle soon. Make a
-    database with `open`, and `close` it, or use it in a `with` statement. After a fork, parent and
-    child each use their own workers.
+    becomes idle soon. Make a database with `open`, and `close` it, or use it in a `with` statement.
+    After a fork, parent and child each use their own workers.
     """
 
     def __init__(
@@ -69,10 +64,9 @@ class SqliteDatabase:
         self._limits = limits
         self._in_process = in_process
         self._deadlines = Deadlines()
-        self._returned = threading.Condition()
-        self._idle: list[_Runner] = []
-        self._busy = 0
-        self._closed = False
+        self._pool: RunnerPool[_Runner] = RunnerPool(
+            self._start, what=f"database {path}", patience=0.0 if in_process else PATIENCE
+        )
         _opened.add(self)
 
     @classmethod
@@ -127,10 +121,10 @@ class SqliteDatabase:
         except sqlite3.DatabaseError as error:
             raise _fault(path, primary_code(error), str(error)) from error
         if in_process:
-            database._idle.append(connection)
+            database._pool.idle.append(connection)
         else:
             connection.close()
-            database._idle.append(database._start())
+            database._pool.idle.append(database._start())
         return database
 
     @property
@@ -168,16 +162,14 @@ class SqliteDatabase:
         """What bounds a query's memory: the operating system, SQLite's heap limit, or nobody."""
         if self._in_process:
             return "nobody"
-        worker = self._take()
-        try:
-            if isinstance(worker, WorkerProcess):
+        with self._pool.runner() as worker:
+            if not isinstance(worker, WorkerProcess):
+                return "nobody"
+            try:
                 worker.make_ready()
-                return worker.memory_held_by
-            return "nobody"
-        except FileFaultError as fault:
-            raise _fault(self._path, fault.code, str(fault)) from fault
-        finally:
-            self._give_back(worker)
+            except FileFaultError as fault:
+                raise _fault(self._path, fault.code, str(fault)) from fault
+            return worker.memory_held_by
 
     def execute(self, sql: str) -> ExecutionResult:
         """Run one read-only statement; errors of the SQL are results, not exceptions.
@@ -191,15 +183,13 @@ class SqliteDatabase:
                 f"SQL is a text, and this is {type(sql).__name__}: give one statement as a str"
             )
         started = time.perf_counter()
-        runner = self._take()
-        try:
-            return runner.run(sql, started)
-        except FileFaultError as fault:
-            raise _fault(self._path, fault.code, str(fault)) from fault
-        except sqlite3.DatabaseError as error:
-            raise _fault(self._path, primary_code(error), str(error)) from error
-        finally:
-            self._give_back(runner)
+        with self._pool.runner() as runner:
+            try:
+                return runner.run(sql, started)
+            except FileFaultError as fault:
+                raise _fault(self._path, fault.code, str(fault)) from fault
+            except sqlite3.DatabaseError as error:
+                raise _fault(self._path, primary_code(error), str(error)) from error
 
     def health(self) -> DatabaseHealth:
         """Return what bounds a query's memory."""
@@ -210,12 +200,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """End every worker; a busy worker ends after its execution."""
-        with self._returned:
-            self._closed = True
-            idle, self._idle = self._idle, []
-            self._returned.notify_all()
-        for runner in idle:
-            runner.close()
+        self._pool.close()
         self._deadlines.close()
 
     def __enter__(self) -> SqliteDatabase:
@@ -223,30 +208,6 @@ class SqliteDatabase:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _take(self) -> _Runner:
-        with self._returned:
-            if not self._in_process:
-                self._returned.wait_for(self._needs_no_wait, PATIENCE)
-            if self._closed:
-                raise DatabaseError(f"database {self._path} was closed; open it again")
-            idle = self._idle.pop() if self._idle else None
-            self._busy += 1
-        try:
-            while idle is not None:
-                if idle.usable:
-                    return idle
-                idle.close()
-                with self._returned:
-                    idle = self._idle.pop() if self._idle else None
-            return self._start()
-        except BaseException:
-            with self._returned:
-                self._busy -= 1
-            raise
-
-    def _needs_no_wait(self) -> bool:
-        return bool(self._closed or self._idle) or not self._busy
 
     def _start(self) -> _Runner:
         if not self._in_process:
@@ -261,24 +222,9 @@ class SqliteDatabase:
             self._uri, clock=self._clock, limits=self._limits, deadline=self._deadlines
         )
 
-    def _give_back(self, runner: _Runner) -> None:
-        if runner.closed:
-            # start another one now, so that the next query needn't wait for it
-            with suppress(DatabaseError):
-                runner = self._start()
-        with self._returned:
-            self._busy -= 1
-            self._returned.notify()
-            if not (self._closed or runner.closed):
-                self._idle.append(runner)
-                return
-        runner.close()
-
     def _reset_after_fork(self) -> None:
         """Use new workers, locks and threads in a forked process; the parent keeps its own."""
-        _left_to_parents.extend(self._idle)
-        self._idle, self._busy = [], 0
-        self._returned = threading.Condition()
+        self._pool.reset_after_fork()
         self._deadlines = Deadlines()
 
 
@@ -296,7 +242,6 @@ def open_sqlite(
 
 
 _opened: weakref.WeakSet[SqliteDatabase] = weakref.WeakSet()
-_left_to_parents: list[_Runner] = []
 
 
 def _after_fork() -> None:

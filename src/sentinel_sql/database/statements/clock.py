@@ -58,6 +58,7 @@ class ClockRules:
         ages: functions that count from today's date if they have one argument.
         schemas: schemas that the name of a function may be qualified with.
         types: the first words of types of dates and times.
+        strings: whether strings such as `'now'` and `'today'` are times.
     """
 
     keywords: Mapping[str, Literal]
@@ -65,6 +66,7 @@ class ClockRules:
     ages: Set[str]
     schemas: Set[str]
     types: Set[str]
+    strings: bool
 
 
 POSTGRES_CLOCK: Final = ClockRules(
@@ -85,6 +87,25 @@ POSTGRES_CLOCK: Final = ClockRules(
     ages=frozenset({"age"}),
     schemas=frozenset({"pg_catalog"}),
     types=frozenset({"date", "time", "timetz", "timestamp", "timestamptz"}),
+    strings=True,
+)
+
+DUCKDB_CLOCK: Final = ClockRules(
+    keywords=POSTGRES_CLOCK.keywords,
+    calls={
+        "now": timestamp_with_zone,
+        "transaction_timestamp": timestamp_with_zone,
+        "get_current_timestamp": timestamp_with_zone,
+        "get_current_time": time_with_zone,
+        "current_localtimestamp": timestamp,
+        "current_localtime": time,
+        "current_date": date,
+        "today": date,
+    },
+    ages=frozenset({"age"}),
+    schemas=frozenset(),
+    types=POSTGRES_CLOCK.types,
+    strings=False,
 )
 
 _DAYS: Final = {"today": 0, "now": 0, "tomorrow": 1, "yesterday": -1}
@@ -146,12 +167,7 @@ class _Edits:
     def _at(self, place: int) -> tuple[tuple[int, int, str] | None, int]:
         """Return the edit at a token, and the place of the next token."""
         word = self._words[place]
-        if word in self._rules.keywords and self._word(place - 1) != ".":
-            end = place
-            if self._word(place + 1) == "(" and self._word(place + 3) == ")":
-                end = place + 3  # a precision, which a whole second doesn't need
-            return self._edit(place, end, self._rules.keywords[word](self._clock)), end + 1
-        name = self._written[place].strip('"') if word.startswith('"') else word
+        name = word.strip('"')
         if self._word(place + 1) == "(":
             if name in self._rules.calls and self._word(place + 2) == ")":
                 start = self._start(place)
@@ -160,6 +176,13 @@ class _Edits:
             if name in self._rules.ages and self._has_one_argument(place + 1):
                 after = self._tokens[place + 1].end + 1
                 return (after, after, f"{date(self._clock)}, "), place + 2
+        if word in self._rules.keywords and self._word(place - 1) != ".":
+            end = place
+            if self._word(place + 1) == "(" and self._word(place + 3) == ")":
+                end = place + 3  # a precision, which a whole second doesn't need
+            return self._edit(place, end, self._rules.keywords[word](self._clock)), end + 1
+        if not self._rules.strings:
+            return None, place + 1
         if word.endswith("'") or (word.startswith("$") and len(word) > 1):
             return self._string(place), place + 1
         return None, place + 1

@@ -16,7 +16,7 @@ Check: TypeAlias = Callable[[exp.Expr], str | None]
 ONLY_READING: Final = "only statements that read may run"
 
 ROOTS: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
-"""What a statement that reads can be as a whole."""
+"""What a statement that reads can be as a whole in every dialect."""
 
 _QUERY_NODES: Final = """
     Select Union Except Intersect Subquery Values With CTE RecursiveWithSearch From Join Lateral
@@ -53,6 +53,7 @@ class Rules:
             a parenthesis, such as operators, `CAST` and `CURRENT_DATE`.
         functions: names of functions, in lower case.
         function_schemas: schemas that a function's name may be qualified with.
+        roots: kinds of nodes that a statement can be as a whole.
         checks: kind of node → a further check.
         call_checks: name of a function → a further check of its calls.
     """
@@ -60,6 +61,7 @@ class Rules:
     nodes: Set[type[exp.Expr]]
     functions: Set[str]
     function_schemas: Set[str] = frozenset()
+    roots: tuple[type[exp.Expr], ...] = ROOTS
     checks: Mapping[type[exp.Expr], Check] = field(default_factory=dict)
     call_checks: Mapping[str, Check] = field(default_factory=dict)
 
@@ -71,7 +73,7 @@ def check_tree(statement: Statement, rules: Rules) -> None:
         RefusedError: a node, a function, a table or a type isn't allowed.
     """
     tree = statement.tree
-    if not isinstance(tree, ROOTS):
+    if not isinstance(tree, rules.roots):
         first = statement.sql.split(None, 1)[0].upper()
         raise RefusedError(f"not allowed: {first}; {ONLY_READING}")
     nodes, checks = rules.nodes, rules.checks

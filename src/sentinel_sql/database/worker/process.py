@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
-from sentinel_sql.database.failures import out_of_memory, too_long
-from sentinel_sql.database.sqlite.connection import FileFaultError
+from sentinel_sql.database.failures import FileFaultError, out_of_memory, too_long
 from sentinel_sql.database.worker.serve import LONGEST_SECONDS
 from sentinel_sql.database.worker.wire import HEAD, frame_of, message_of
 from sentinel_sql.errors import DatabaseError
@@ -40,7 +39,7 @@ LONGER_GRACE = 1.2
 """Multiple of the deadline after which a query is ended from outside, if its timer failed."""
 
 _CODE = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "import sys; sys.path.insert(0, sys.argv[1]); sys.path += sys.argv[2:]; "
     "from sentinel_sql.database.worker.serve import main; main()"
 )
 _ROOT = str(Path(__file__).resolve().parents[3])
@@ -55,13 +54,29 @@ class WorkerProcess:
 
     It starts at once, and the first query waits until it is ready. A process that is stopped or
     killed before it has read a query is replaced, and the query runs in the next one.
+
+    Args:
+        uri: the file, as its dialect's connection takes it.
+        dialect: by sqlglot's name.
+        clock: the database's own current time.
+        limits: bounds of each execution.
+        packages: folders of packages that the connection imports.
     """
 
-    def __init__(self, uri: str, *, clock: str, limits: Limits) -> None:
+    def __init__(
+        self,
+        uri: str,
+        *,
+        dialect: str = "sqlite",
+        clock: str,
+        limits: Limits,
+        packages: tuple[str, ...] = (),
+    ) -> None:
         self._limits = limits
+        self._packages = packages
         self.memory_held_by = ""
         bounds = [limits.seconds, limits.rows, limits.cell, limits.total, limits.memory]
-        self._setup = [uri, clock, *bounds]
+        self._setup = [dialect, uri, clock, *bounds]
         self._seconds = limits.seconds * LONGER_GRACE
         self._handover_seconds = min(HANDOVER_SECONDS, HANDOVER_SHARE * limits.seconds)
         self._start()
@@ -70,7 +85,7 @@ class WorkerProcess:
         self._ready = False
         self.closed = False
         self._received = b""
-        self._process = _start_process()
+        self._process = _start_process(self._packages)
         self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
         self._requests, self._replies = _pipe_ends(self._process)
         self._readable, self._writable = select.poll(), select.poll()
@@ -265,11 +280,12 @@ class _TooLateError(Exception):
     """The process takes too long."""
 
 
-def _start_process() -> _Process:
+def _start_process(packages: tuple[str, ...]) -> _Process:
     try:
-        # Isolated and without site packages: it imports only the standard library and this package
+        # Isolated and without site packages: it imports the standard library, this package and,
+        # at the end of its path, the driver that it needs
         return subprocess.Popen(  # noqa: S603 (this Python, and this package)
-            [sys.executable, "-I", "-S", "-B", "-c", _CODE, _ROOT],
+            [sys.executable, "-I", "-S", "-B", "-c", _CODE, _ROOT, *packages],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

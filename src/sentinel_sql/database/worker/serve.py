@@ -2,24 +2,25 @@
 
 It runs nothing else and imports little, so that it starts in about 60 ms. The operating system
 bounds its memory, the size of its files, and its wall time, by a timer that ends the process even
-within SQLite's own code. It ends with its parent. docs/decisions/0014 says why.
+within the database's own code. It ends with its parent. docs/decisions/0014 says why.
 """
 
 from __future__ import annotations
 
 import fcntl
+import importlib
 import os
 import resource
 import signal
-import sqlite3
 import sys
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, TextIO
 
-from sentinel_sql.database.deadline import StepDeadline
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
-from sentinel_sql.database.sqlite.connection import Connection, primary_code
+from sentinel_sql.database.failures import FileFaultError
+from sentinel_sql.database.kept_rows import PassOn
 from sentinel_sql.database.worker.wire import HEAD, frame_of, message_of
 
 GRACE = 1.1
@@ -32,26 +33,43 @@ LARGEST_FILE = 4_000_000
 """Most bytes of a file that the process may write. SQLite only writes the index of a write-ahead
 log, if it doesn't exist yet."""
 
+_CONNECTIONS: Mapping[str, str] = {
+    "duckdb": "sentinel_sql.database.duckdb.connection:WorkerConnection",
+    "sqlite": "sentinel_sql.database.sqlite.connection:WorkerConnection",
+}
+"""Dialect → the connection that serves it; only this one is imported."""
+
+
+class Served(Protocol):
+    """The only connection of a worker process."""
+
+    memory_held_by: str
+    """What bounds its memory if the operating system doesn't."""
+
+    def run(self, sql: str, started: float, pass_on: PassOn | None) -> ExecutionResult:
+        """Run one statement; raises FileFaultError for a fault of the file or the machine."""
+        ...
+
 
 def main() -> None:
     """Serve the parent process until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
-    requests, replies = sys.stdin.buffer, sys.stdout.buffer
-    _end_with_the_parent(sys.stderr.fileno())
+    requests = sys.stdin.buffer
+    replies, lifeline = os.fdopen(_own(sys.stdout), "wb"), _own(sys.stderr)
+    _end_with_the_parent(lifeline)
     setup = _request(requests)
     if setup is None:
         return
-    uri, clock, seconds, rows, cell, total, memory = setup
+    dialect, uri, clock, seconds, rows, cell, total, memory = setup
     limits = Limits(seconds=seconds, rows=rows, cell=cell, total=total, memory=memory)
-    held_by = _hold_memory(limits.memory)
+    connect = _connection_of(dialect)
+    held = _hold_memory(limits.memory)
     try:
-        connection = Connection(
-            uri, clock=clock, limits=limits, deadline=StepDeadline(), alone=True
-        )
-    except sqlite3.DatabaseError as error:
-        _reply(replies, ["fault", primary_code(error), str(error)])
+        connection = connect(uri, clock, limits)
+    except FileFaultError as fault:
+        _reply(replies, ["fault", fault.code, str(fault)])
         return
-    _reply(replies, ["ready", held_by])
+    _reply(replies, ["ready", "the operating system" if held else connection.memory_held_by])
     hard = limits.seconds * GRACE
     while (request := _request(requests)) is not None:
         if hard < LONGEST_SECONDS:
@@ -62,7 +80,15 @@ def main() -> None:
             return
 
 
-def _serve(connection: Connection, sql: str, replies: BinaryIO) -> bool:
+def _connection_of(dialect: str) -> Callable[[str, str, Limits], Served]:
+    module, _, name = _CONNECTIONS[dialect].partition(":")
+    connection: Callable[[str, str, Limits], Served] = getattr(
+        importlib.import_module(module), name
+    )
+    return connection
+
+
+def _serve(connection: Served, sql: str, replies: BinaryIO) -> bool:
     """Run one statement, and return whether the process should be replaced."""
 
     def pass_on(rows: list[tuple[Cell, ...]] | None) -> None:
@@ -70,8 +96,8 @@ def _serve(connection: Connection, sql: str, replies: BinaryIO) -> bool:
 
     try:
         result = connection.run(sql, time.perf_counter(), pass_on)
-    except sqlite3.DatabaseError as error:
-        _reply(replies, ["fault", primary_code(error), str(error)])
+    except FileFaultError as fault:
+        _reply(replies, ["fault", fault.code, str(fault)])
         return False
     _reply(replies, ["end", *_fields(result)])
     return result.out_of_memory
@@ -104,6 +130,14 @@ def _reply(replies: BinaryIO, message: list[Any]) -> None:
     replies.flush()
 
 
+def _own(stream: TextIO) -> int:
+    """Return a descriptor of a stream's pipe, and let what a library prints to it be lost."""
+    descriptor = os.dup(stream.fileno())
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
+    return descriptor
+
+
 def _end_with_the_parent(lifeline: int) -> None:
     """Make the kernel end this process when the parent closes the other end of a pipe.
 
@@ -116,8 +150,8 @@ def _end_with_the_parent(lifeline: int) -> None:
         fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
 
 
-def _hold_memory(memory: int) -> str:
-    """Limit this process's memory and files, and return what enforces the limit on memory."""
+def _hold_memory(memory: int) -> bool:
+    """Limit this process's memory and files, and return whether the limit on memory holds."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
@@ -127,5 +161,5 @@ def _hold_memory(memory: int) -> str:
         try:
             bytes(memory)  # zeros that aren't used take no memory
         except MemoryError:
-            return "the operating system"
-    return "SQLite's heap limit"
+            return True
+    return False
