@@ -6,9 +6,18 @@ import logging
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 # What it doesn't know it logs with the query's text, which may hold a patient's name.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+
+
+def known_dialect(dialect: str | None) -> str:
+    """Return a dialect that sqlglot reads; `sqlite` for None and for a name that it doesn't know.
+
+    Runs of earlier versions don't name their dialect: it was SQLite's.
+    """
+    return dialect if dialect is not None and Dialect.get(dialect) is not None else "sqlite"
 
 
 def parse_one(sql: str, *, dialect: str = "sqlite") -> exp.Expr:

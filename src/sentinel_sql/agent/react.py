@@ -10,7 +10,7 @@ from sentinel_sql.agent.action import Action, parse_reply
 from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, CutBy, Reply
 from sentinel_sql.agent.prompt import Prompt
-from sentinel_sql.database.executor import Database, ExecutionResult, summarize
+from sentinel_sql.database.executor import Database, ExecutionResult, summarize, time_zone_of
 from sentinel_sql.errors import EndpointError
 from sentinel_sql.trajectory.record import (
     AgentInfo,
@@ -189,7 +189,12 @@ def make_trajectory(
     all_steps = tuple(steps)
     return Trajectory(
         question=AskedQuestion(
-            id=question.id, text=question.text, database=database.name, clock=database.clock
+            id=question.id,
+            text=question.text,
+            database=database.name,
+            clock=database.clock,
+            dialect=database.dialect,
+            time_zone=time_zone_of(database),
         ),
         agent=agent,
         steps=all_steps,

@@ -270,6 +270,7 @@ def _ask_agent(
     from rich.text import Text
 
     from sentinel_sql.cli.watch import answer_json, follow, no_screen, rules_json, screen
+    from sentinel_sql.database.executor import time_zone_of
     from sentinel_sql.decision.guard import Guard
     from sentinel_sql.pipeline.probe import probe_step
     from sentinel_sql.trajectory.record import AskedQuestion
@@ -284,8 +285,17 @@ def _ask_agent(
         agent=agent.info,
         schema=database.schema,
         clock=database.clock,
+        dialect=database.dialect,
+        time_zone=time_zone_of(database),
     )
-    record = AskedQuestion(id="live", text=text, database=database.name, clock=database.clock)
+    record = AskedQuestion(
+        id="live",
+        text=text,
+        database=database.name,
+        clock=database.clock,
+        dialect=database.dialect,
+        time_zone=time_zone_of(database),
+    )
     _say_rules(guard, console)
     if console is not None:
         console.print(Text(text, style="bold"))

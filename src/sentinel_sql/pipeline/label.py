@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any, TypeAlias
 
 from sentinel_sql.database.equivalence import Equivalence
-from sentinel_sql.database.executor import Database, ExecutionResult
+from sentinel_sql.database.executor import Database, ExecutionResult, time_zone_of
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.answer_form import select_form
 from sentinel_sql.labels.file import write_labels
@@ -152,7 +152,7 @@ def compare_runs(
     """
     equivalence = mode_named(mode)
     runs = list(trajectories)
-    question_of = _questions_of_runs(runs, questions, database.clock)
+    question_of = _questions_of_runs(runs, questions, database)
     labels: dict[str, Label] = {}
     unlabelled: dict[str, str] = {}
     by_gold: dict[str, list[Trajectory]] = defaultdict(list)
@@ -185,6 +185,8 @@ def compare_runs(
             database=database.name,
             clock=database.clock,
             schema=database.schema,
+            dialect=database.dialect,
+            time_zone=time_zone_of(database),
         ),
         labels=tuple(labels[r.question.id] for r in runs if r.question.id in labels),
         unlabelled=unlabelled,
@@ -201,7 +203,7 @@ def _is_reworded(run: Trajectory, question: Question) -> bool:
 
 
 def _questions_of_runs(
-    runs: Sequence[Trajectory], questions: Sequence[Question], clock: str
+    runs: Sequence[Trajectory], questions: Sequence[Question], database: Database
 ) -> dict[str, Question]:
     by_id = {question.id: question for question in questions}
     question_of: dict[str, Question] = {}
@@ -214,10 +216,15 @@ def _questions_of_runs(
                 f"two runs have the question id {run_id!r}: label stores whose runs have "
                 "distinct ids"
             )
-        if run.question.clock not in (None, clock):
+        if run.question.clock not in (None, database.clock):
             raise LabelsError(
                 f"run {run_id!r} was recorded at the clock {run.question.clock}, but the "
-                f"database's is {clock}: give --clock '{run.question.clock}'"
+                f"database's is {database.clock}: give --clock '{run.question.clock}'"
+            )
+        if run.question.dialect not in (None, database.dialect):
+            raise LabelsError(
+                f"the SQL of run {run_id!r} is {run.question.dialect}'s, but the database reads "
+                f"{database.dialect}'s: give the database that the agent queried"
             )
         if question_id is None:
             strangers.append(run_id)
