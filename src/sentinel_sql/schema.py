@@ -15,6 +15,7 @@ from functools import cached_property
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.errors import InputError
 
 _BARE = re.compile(r"[A-Za-z_\u00a1-\U0010ffff][0-9A-Za-z_$\u00a1-\U0010ffff]*")
@@ -63,6 +64,7 @@ class ForeignKey:
     to_column: str
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """Tables with their columns, the declared keys, and how SQL writes the names.

@@ -234,7 +234,6 @@ def test_a_run_in_the_sql_of_another_database_is_refused(database: Counting) -> 
         label_runs([other], QUESTIONS, database, "rules", "sentinel-1")
 
 
-
 def test_runs_that_do_not_fit_are_refused(database: Counting) -> None:
     def label(*runs: Trajectory, judge: str = "rules", mode: str = "sentinel-1") -> None:
         label_runs(runs, QUESTIONS, database, judge, mode)  # type: ignore[arg-type]

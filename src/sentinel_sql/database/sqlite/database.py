@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sentinel_sql.address import without_secrets
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
@@ -75,6 +76,7 @@ class SqliteDatabase:
         _opened.add(self)
 
     @classmethod
+    @checked
     def open(
         cls,
         path: str | PathLike[str],
@@ -135,6 +137,11 @@ class SqliteDatabase:
     def name(self) -> str:
         """Name by which questions and trajectories refer to it."""
         return self._name
+
+    @property
+    def file(self) -> Path:
+        """The file of the database."""
+        return self._path
 
     @property
     def clock(self) -> str:
