@@ -22,6 +22,8 @@ from sentinel_sql.cli.agents import (
     Notes,
     PromptName,
     Retries,
+    SchemaName,
+    Tables,
     Timeout,
     examples_of,
     notes_of,
@@ -114,6 +116,8 @@ def ask(
     examples: Examples = None,
     index: IndexFile = None,
     index_columns: IndexColumns = None,
+    tables: Tables = None,
+    schema: SchemaName = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
@@ -188,6 +192,8 @@ def ask(
             commit_on_error=commit_on_error,
             index=index,
             index_columns=index_columns,
+            tables=tables,
+            schema=schema,
         ) as agent,
     ):
         document = _ask_agent(

@@ -28,14 +28,7 @@ class Keys:
             source, target = (key.table, key.column), (key.to_table, key.to_column)
             direct.setdefault(source, {source}).add(target)
             direct.setdefault(target, {target})
-        changed = True
-        while changed:
-            changed = False
-            for reached in direct.values():
-                further = set().union(*(direct[column] for column in reached)) - reached
-                reached |= further
-                changed = changed or bool(further)
-        return {column: frozenset(reached) for column, reached in direct.items()}
+        return {column: _reached(column, direct) for column in direct}
 
     def ties(self, table: str, column: str) -> bool:
         """Return whether a declared foreign key leads from the column, or to it."""
@@ -64,6 +57,18 @@ class Keys:
         """
         nothing: frozenset[BaseColumn] = frozenset()
         return bool(self._targets.get(left, nothing) & self._targets.get(right, nothing))
+
+
+def _reached(
+    column: BaseColumn, direct: Mapping[BaseColumn, set[BaseColumn]]
+) -> frozenset[BaseColumn]:
+    """Return the columns to which keys lead from a column, itself among them."""
+    reached, waiting = {column}, [column]
+    while waiting:
+        further = direct[waiting.pop()] - reached
+        reached |= further
+        waiting += further
+    return frozenset(reached)
 
 
 def keys_of(schema: Schema | None) -> Keys | None:
