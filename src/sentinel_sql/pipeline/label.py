@@ -275,7 +275,7 @@ def _compare(
             outcome="answered",
             reason=TIMED_OUT if given.timed_out else OUT_OF_MEMORY,
         )
-    strict = strict_match(mode, question.text, gold_sql, gold, given)
+    strict = strict_match(mode, question.text, gold_sql, gold, given, dialect=database.dialect)
     if strict is None:
         return "cut"
     correct: bool | None = strict
@@ -285,14 +285,14 @@ def _compare(
         reason = "strict-match"
     else:
         right = _nearest_gold(mode.postprocess(gold_sql), gold, given, database)
-        if strict_match(mode, question.text, gold_sql, right, given):
+        if strict_match(mode, question.text, gold_sql, right, given, dialect=database.dialect):
             correct, reason = True, TIED
         else:
             correct, reason = judge_mismatch(
                 run.question.id,
                 question.text,
-                Answer(sql=gold_sql, result=right),
-                Answer(sql=final_sql, result=given),
+                Answer(sql=gold_sql, result=right, dialect=database.dialect),
+                Answer(sql=final_sql, result=given, dialect=database.dialect),
             )
     return Label(
         question_id=run.question.id,
@@ -308,9 +308,9 @@ def _nearest_gold(
     gold_sql: str, gold: ExecutionResult, given: ExecutionResult, database: Database
 ) -> ExecutionResult:
     """Return the possible gold result that is closest to the answer; tied rows may vary."""
-    if given.kind != "rows" or not select_form(gold_sql).ordered:
+    if given.kind != "rows" or not select_form(gold_sql, database.dialect).ordered:
         return gold
-    known = ranks(gold_sql, gold, database.execute)
+    known = ranks(gold_sql, gold, database.execute, dialect=database.dialect)
     return gold if known is None else known.nearest(gold, given)
 
 
