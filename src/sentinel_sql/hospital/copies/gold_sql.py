@@ -1,14 +1,12 @@
 """Gold SQL in other dialects: written once for SQLite, and translated by sqlglot.
 
 sqlglot translates most of it. The steps in `_STEPS` change what means something else elsewhere, so
-that a query gives the same answer in every database. `REWRITTEN` holds the queries that no rule
-translates.
+that a query gives the same answer in every database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Final
 
 from sqlglot import exp
@@ -19,17 +17,6 @@ from sentinel_sql.sql_tree import parse_one
 
 DIALECTS: Final = ("duckdb", "postgres")
 """The dialects into which SQL is translated."""
-
-REWRITTEN: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "a column beside an aggregate, without GROUP BY": (
-            "SQLite takes the column's value from one row; other databases refuse the query. The "
-            "column becomes MIN(column), which is the same where all rows share its value, as in "
-            "the templates that do this (they ask about one admission)"
-        ),
-    }
-)
-"""What is written anew, and why."""
 
 _DAY_MILLISECONDS = "86400000.0"
 _JULIAN_OF_EPOCH = "210866760000000"
@@ -134,6 +121,11 @@ def _named_sources(tree: exp.Expr) -> exp.Expr:
 
 
 def _columns_beside_aggregates(tree: exp.Expr) -> exp.Expr:
+    """Take MIN(column) where a column stands beside an aggregate without GROUP BY.
+
+    SQLite takes the column's value from one row, and others refuse the query. The two are the same
+    where all rows share the value, as in the templates that do this: they ask about one admission.
+    """
     for select in tree.find_all(exp.Select):
         if select.args.get("group") is not None:
             continue
