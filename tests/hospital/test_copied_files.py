@@ -81,3 +81,17 @@ def test_sql_that_cannot_be_translated_is_counted_once_and_kept() -> None:
 )  # fmt: skip
 def test_an_address_loses_its_password_and_nothing_else(address: str, kept: str) -> None:
     assert without_password(address) == kept
+
+
+@pytest.mark.parametrize(
+    ("sql", "postgres"),
+    [
+        ("SELECT 1 FROM cost WHERE chargetime LIKE '2100%'", "CAST(chargetime AS TEXT) ILIKE"),
+        ("SELECT 1 FROM admissions AS a WHERE a.admittime LIKE '2099-11%'", "CAST(a.admittime AS"),
+        ("SELECT label FROM d_items WHERE label LIKE '%rate%'", " label ILIKE "),
+        ("SELECT date('now')", "DATE(CURRENT_TIMESTAMP)"),
+        ("SELECT label FROM d_items WHERE label = 'now'", "label = 'now'"),
+    ],
+)
+def test_habits_of_sqlite_with_times_are_written_out(sql: str, postgres: str) -> None:
+    assert postgres in in_dialect(sql, "postgres")

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sentinel_sql.errors import InputError
+from sentinel_sql.hospital.schema import TIME_COLUMNS
 from sentinel_sql.sql_tree import parse_one
 
 DIALECTS: Final = ("duckdb", "postgres")
@@ -90,14 +91,28 @@ def _counted_conditions(tree: exp.Expr) -> exp.Expr:
 
 
 def _any_case(tree: exp.Expr) -> exp.Expr:
-    """Let LIKE ignore case, as in SQLite."""
+    """Let LIKE ignore case and read a time as a text, as in SQLite."""
 
     def matched(node: exp.Expr) -> exp.Expr:
-        if type(node) is exp.Like:
-            return exp.ILike(this=node.this, expression=node.expression)
-        return node
+        if type(node) is not exp.Like:
+            return node
+        found = node.this
+        if isinstance(found, exp.Column) and found.name.lower() in TIME_COLUMNS:
+            found = exp.Cast(this=found, to=exp.DataType.build("text"))
+        return exp.ILike(this=found, expression=node.expression)
 
     return tree.transform(matched)
+
+
+def _now(tree: exp.Expr) -> exp.Expr:
+    """Write the text 'now' of a function of time as the current time."""
+
+    def current(node: exp.Expr) -> exp.Expr:
+        is_now = isinstance(node, exp.Literal) and node.is_string and node.name.lower() == "now"
+        timed = isinstance(node.parent, exp.Func | exp.Cast)
+        return exp.CurrentTimestamp() if is_now and timed else node
+
+    return tree.transform(current)
 
 
 def _double_floats(tree: exp.Expr) -> exp.Expr:
@@ -174,6 +189,7 @@ _STEPS: Final[tuple[Callable[[exp.Expr], exp.Expr], ...]] = (
     _declared_times,
     _counted_conditions,
     _any_case,
+    _now,
     _double_floats,
     _named_sources,
 )
