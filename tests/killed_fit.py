@@ -22,7 +22,7 @@ KILLED_AT = 9
 
 def cases() -> tuple[list[Text], np.ndarray, np.ndarray]:
     made, _, labels = planted_store(60, seed=9)
-    read = [read_run(run, head=EncoderHead(), keys=None, clock=None) for run in made]
+    read = [read_run(run, head=EncoderHead()) for run in made]
     targets = np.array([not labels[run.question.id].answerable for run in made])
     return [run.training[-1] for run in read], targets, np.arange(60)
 

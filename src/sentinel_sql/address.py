@@ -30,6 +30,13 @@ def shown_address(address: str) -> str:
     return _SETTING.sub(r"\1\2…", f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}")
 
 
+def without_password(address: str) -> str:
+    """Return an address that still opens the database, where the password is found elsewhere."""
+    plain, mark, query = re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", address).partition("?")
+    kept = [part for part in query.split("&") if part and not _SETTING.search(part)]
+    return plain + (f"{mark}{'&'.join(kept)}" if kept else "")
+
+
 def without_secrets(text: str) -> str:
     """Return a message with every address in it shortened by `shown_address`.
 

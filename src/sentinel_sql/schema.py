@@ -105,6 +105,16 @@ class Schema:
         """Return a column's name as a query has to write it, without its table."""
         return self.column_sql.get(table, {}).get(column) or written(column)
 
+    def key_of_table(self, name: str, within: str = "") -> str:
+        """Return the key of a table that a query names, whether the schema has it or not.
+
+        Args:
+            name: the table's name in the query.
+            within: the name of the database schema before it, or an empty text.
+        """
+        full = f"{folded(within)}.{folded(name)}"
+        return full if full in self.tables else folded(name)
+
     def to_json(self) -> dict[str, Any]:
         """Return the schema as JSON-ready data without empty parts; `from_json` reads it back."""
         more: dict[str, Any] = {

@@ -14,6 +14,14 @@ from sqlglot.tokenizer_core import Token as Token
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
+def known_dialect(dialect: str | None) -> str:
+    """Return a dialect that sqlglot reads; `sqlite` for None and for a name that it doesn't know.
+
+    Runs of earlier versions don't name their dialect: it was SQLite's.
+    """
+    return dialect if dialect is not None and Dialect.get(dialect) is not None else "sqlite"
+
+
 def parse_one(sql: str, *, dialect: str = "sqlite") -> exp.Expr:
     """Return the tree of one statement.
 

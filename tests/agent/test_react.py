@@ -44,7 +44,9 @@ def test_a_run_looks_answers_and_is_recorded_whole(database: SqliteDatabase) -> 
     script = ["THOUGHT: look\nSQL: SELECT gender FROM patients", f"FINAL_SQL: {COUNT}"]
     reacting = agent(database, script)
     run = reacting.run(QUESTION)
-    assert run.question == AskedQuestion(id="q1", text=QUESTION.text, database="tiny", clock=CLOCK)
+    assert run.question == AskedQuestion(
+        id="q1", text=QUESTION.text, database="tiny", clock=CLOCK, dialect="sqlite"
+    )
     assert run.agent == reacting.info
     assert run.outcome.kind == "answered"
     assert run.outcome.final_sql == COUNT

@@ -11,6 +11,7 @@ import pytest
 
 from command_project import Sentinel
 from hospital_runs import FEW, ended_live_and_replayed
+from postgres_cluster import PostgresCluster
 from sentinel_sql.decision.agent_loop import guarded
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.labels.file import read_labels
@@ -172,3 +173,48 @@ def test_hospital_writes_what_collect_needs(sentinel: Sentinel, tmp_path: Path) 
     checked = sentinel("questions", "check", files[1], "--database", files[0], "--json")
     assert checked.document["errors"] == 0
     assert sentinel("hospital", folder, "--patients", 0).code == 2
+
+
+def test_hospital_is_copied_with_the_files_that_collect_needs(
+    sentinel: Sentinel, tmp_path: Path
+) -> None:
+    pytest.importorskip("duckdb", reason="duckdb absent: install the extra duckdb")
+    folder = tmp_path / "hospital"
+    address = f"duckdb:///{folder / 'hospital.duckdb'}"
+    few = ("--patients", 40, "--size", 60)
+    document = json.loads(sentinel("hospital", folder, "--into", address, *few, "--json").out)
+    assert document["database"] == address
+    assert document["dialect"] == "duckdb"
+    assert Path(document["questions"]).name == "questions.duckdb.jsonl"
+    assert (folder / "questions.jsonl").is_file()
+    shown = sentinel("hospital", folder, "--into", address, *few).out
+    assert "--clock '2100-12-31 23:59:00'" in shown
+    refused = sentinel("hospital", folder, "--into", "mysql://me:geheim@host/db", *few)
+    assert refused.code == 2
+    assert len(refused.err.splitlines()) == 1
+    assert "geheim" not in refused.err
+
+
+@pytest.mark.slow
+def test_the_demo_over_postgresql_labels_the_runs_as_over_sqlite(
+    sentinel: Sentinel,
+    postgres_cluster: PostgresCluster,
+    demo_folder: Path,
+    recorded_runs: Path,
+    tmp_path: Path,
+) -> None:
+    address = postgres_cluster.create("demo_hospital")
+    folder = tmp_path / "demo"
+    made = sentinel(
+        "demo", folder, "--runs", recorded_runs, "--database", address, "--fast", "--json"
+    )
+    assert made.code == 0
+    assert "what the agents saw stays as recorded" in made.err
+    header, theirs = read_labels(folder / "labels.jsonl")
+    ours = read_labels(demo_folder / "labels.jsonl").by_run
+    assert (header.dialect, header.time_zone) == ("postgres", "UTC")
+    differ = [name for name, label in ours.items() if theirs[name].correct != label.correct]
+    assert differ == []
+    demo = find_demo(folder)
+    assert demo is not None
+    assert demo.address == address

@@ -183,7 +183,7 @@ def test_a_probe_that_is_too_slow_is_not_known(database: SqliteDatabase, tmp_pat
 class Broken:
     """A database that fails whenever it is asked."""
 
-    name, clock = "broken", CLOCK
+    name, clock, dialect = "broken", CLOCK, "sqlite"
 
     def __init__(self, inner: SqliteDatabase) -> None:
         self.schema = inner.schema

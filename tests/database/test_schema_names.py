@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.agent.prompt import Prompt, describe
+from sentinel_sql.agent.prompt import Prompt
+from sentinel_sql.agent.schema_text import describe
 from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.schema import Schema, folded, written
 
@@ -90,7 +91,7 @@ def test_stored_spellings_are_kept_where_quotes_are_needed(tmp_path: Path) -> No
 
 def test_names_that_need_quotes_have_them_and_no_name_writes_a_line(odd: SqliteDatabase) -> None:
     text = describe(odd.schema)
-    assert '"order details"("unit price", "a,b", "group")' in text
+    assert '"order details"("unit price", "a,b", "Group")' in text
     assert "Пациенты(Имя, ward)" in text
     assert '"say ""hi"""' in text
     assert '"2nd"' in text

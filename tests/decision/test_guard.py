@@ -33,6 +33,7 @@ from sentinel_sql.schema import Schema
 from sentinel_sql.testing import CLOCK, ScriptedModel, make_step, tiny_database
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import (
+    AskedQuestion,
     Observation,
     Step,
     Trajectory,
@@ -380,9 +381,10 @@ def test_unjudged_answers_pass_only_where_that_was_asked_for(monitor: Monitor) -
         ({"agent": OTHER}, "other-agent"),
         ({"schema": Schema(tables={"other": {}})}, "other-schema"),
         ({"clock": "2105-12-31 23:59:00"}, "other-clock"),
+        ({"dialect": "postgres"}, "other-dialect"),
     ],
 )
-def test_monitor_of_another_agent_schema_or_clock_judges_nothing(
+def test_monitor_of_another_agent_schema_clock_or_dialect_judges_nothing(
     monitor: Monitor, expected: dict[str, Any], reason: str
 ) -> None:
     with lenient(monitor, **expected).session(ASKED) as session:
@@ -406,6 +408,42 @@ def test_schema_and_clock_are_reported_before_the_agent(
     guard = lenient(monitor, agent=OTHER, schema=Schema(tables={"other": {}}))
     assert guard.misfit is not None
     assert guard.misfit.reason == "other-schema"
+
+
+def fitted_over(monitor: Monitor, **known: str) -> Monitor:
+    return replace(monitor, estimators=replace(monitor.estimators, **known))  # type: ignore[arg-type]
+
+
+def test_a_run_over_a_database_of_another_dialect_or_time_zone_is_not_judged(
+    monitor: Monitor,
+) -> None:
+    fitted = fitted_over(monitor, dialect="postgres", time_zone="UTC")
+    for own in ({}, {"dialect": "postgres", "time_zone": "UTC"}):
+        assert lenient(fitted, **own).misfit is None
+        with lenient(fitted, **own).session(ASKED) as session:
+            assert session.verdict.status == "judged"
+    other_zone = lenient(fitted, time_zone="Europe/Berlin").misfit
+    assert other_zone is not None
+    assert other_zone.reason == "other-time-zone"
+    for said, reason in (
+        ({"dialect": "sqlite"}, "other-dialect"),
+        ({"dialect": "duckdb"}, "other-dialect"),
+        ({"dialect": "postgres", "time_zone": "Asia/Tokyo"}, "other-time-zone"),
+    ):
+        question = AskedQuestion(id="q", text="how many?", **said)
+        with lenient(fitted).session(question) as session:
+            assert session.verdict.reason == reason
+
+
+def test_a_monitor_of_an_earlier_version_was_fitted_on_sqlite(monitor: Monitor) -> None:
+    assert monitor.estimators.dialect is None
+    assert lenient(monitor, dialect="sqlite", time_zone="UTC").misfit is None
+
+
+@pytest.mark.parametrize("name", ["dialect", "time_zone"])
+def test_a_dialect_or_time_zone_of_a_wrong_type_is_refused(monitor: Monitor, name: str) -> None:
+    with pytest.raises(InputError, match=name):
+        lenient(monitor, **{name: 7})
 
 
 def test_a_question_asked_at_another_clock_is_not_judged(monitor: Monitor) -> None:

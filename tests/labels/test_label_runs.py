@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from sentinel_sql.database.clock import KNOWN_CLOCKS
 from sentinel_sql.database.equivalence import MODES
-from sentinel_sql.database.executor import ExecutionResult, Limits
+from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
 from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.strict import OFFICIAL_MODES, mode_of
@@ -21,7 +22,7 @@ from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import make_step
-from sentinel_sql.trajectory.record import Step, Trajectory
+from sentinel_sql.trajectory.record import AskedQuestion, Step, Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
 
 CLOCK = "2100-12-31 23:59:00"
@@ -42,13 +43,23 @@ class Counting:
     name = property(lambda self: self._inner.name)
     clock = property(lambda self: self._inner.clock)
     schema = property(lambda self: self._inner.schema)
+    dialect = property(lambda self: self._inner.dialect)
 
     def execute(self, sql: str) -> ExecutionResult:
         self.ran[sql] += 1
         return self._inner.execute(sql)
 
+    def health(self) -> DatabaseHealth:
+        return self._inner.health()
+
     def close(self) -> None:
         self._inner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @pytest.fixture
@@ -224,6 +235,13 @@ def test_gold_is_run_once_and_each_answer_once(database: Counting) -> None:
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert labelling.header.database == "ward"
     assert set(labelling.header.schema.tables) == {"t"}
+
+
+def test_a_run_in_the_sql_of_another_database_is_refused(database: Counting) -> None:
+    asked = AskedQuestion(id="which", text="…", dialect="postgres")
+    other = run("which", "SELECT x FROM t").model_copy(update={"question": asked})
+    with pytest.raises(LabelsError, match="postgres's, but the database reads sqlite's"):
+        label_runs([other], QUESTIONS, database, "rules", "sentinel-1")
 
 
 def test_runs_that_do_not_fit_are_refused(database: Counting) -> None:

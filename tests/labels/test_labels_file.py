@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -52,6 +53,17 @@ def test_labels_are_read_back_as_written(
     assert header.schema.sha256 == HEADER.schema.sha256
     assert list(found.values()) == written
     assert list(found) == [label.question_id for label in written]
+
+
+def test_dialect_and_time_zone_of_the_database_are_kept_where_they_are_known(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "labels.jsonl"
+    known = replace(HEADER, dialect="postgres", time_zone="UTC")
+    write_labels(path, known, [LABEL])
+    assert read_labels(path).header == known
+    write_labels(path, HEADER, [LABEL])
+    assert b"dialect" not in path.read_bytes()
 
 
 def test_only_the_owner_may_read_the_file_and_no_draft_stays(tmp_path: Path) -> None:

@@ -41,6 +41,21 @@ def test_a_loaded_monitor_assesses_bit_for_bit(monitor: Monitor, saved: Path) ->
     assert loaded.estimators.schema == monitor.estimators.schema
 
 
+def test_dialect_and_time_zone_are_kept_and_may_be_unknown(
+    monitor: Monitor, tmp_path: Path
+) -> None:
+    known = replace(monitor.estimators, dialect="postgres", time_zone="UTC")
+    bundle.save(replace(monitor, estimators=known), tmp_path / "known")
+    loaded = bundle.load(tmp_path / "known").estimators
+    assert (loaded.dialect, loaded.time_zone) == ("postgres", "UTC")
+    assert loaded.surroundings.dialect == "postgres"
+    path = tmp_path / "known" / bundle.MANIFEST
+    older = json.loads(path.read_text())
+    del older["dialect"], older["time_zone"]
+    path.write_text(json.dumps(bundle._with_hash(older)))
+    assert bundle.load(tmp_path / "known").estimators.dialect is None
+
+
 def test_loaded_monitor_has_the_columns_of_the_calibration_pool(
     monitor: Monitor, saved: Path
 ) -> None:
@@ -147,7 +162,7 @@ def test_too_deeply_nested_manifest_is_refused(saved: Path) -> None:
     "key",
     [
         *("agent", "commit_on_error", "max_steps", "clock", "head", "settings", "delivery"),
-        *("files", "brought", "facts", "schema"),
+        *("files", "brought", "facts", "schema", "dialect", "time_zone"),
     ],
 )
 def test_manifest_value_of_the_wrong_type_is_refused(saved: Path, key: str) -> None:

@@ -252,7 +252,7 @@ def test_short_run_has_equal_inputs_in_training_and_scoring(kind: str, head: Hea
     @given(run=runs(longest=3))
     @settings(max_examples=20)
     def holds(run: Trajectory) -> None:
-        read = read_run(run, head=head, keys=None, clock=None)
+        read = read_run(run, head=head)
         assert all(a is b for a, b in zip(read.training, read.scoring, strict=True))
 
     holds()

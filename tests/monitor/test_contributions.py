@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from run_cases import SCHEMA, planted_store, runs
-from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.features.keys import keys_of
 from sentinel_sql.monitor.heads.contributions import contributions
 from sentinel_sql.monitor.heads.linear import FittedLinearHead, LinearHead
 from sentinel_sql.monitor.surroundings import Surroundings

@@ -17,7 +17,7 @@ from sentinel_sql.monitor.snapshots import ReadRun, Task, read_run
 
 def store(*, shuffled: bool) -> tuple[list[ReadRun], list[str], np.ndarray]:
     made, pools, labels = planted_store(240, seed=11, shuffled=shuffled)
-    read = [read_run(run, head=LinearHead(), keys=None, clock=None) for run in made]
+    read = [read_run(run, head=LinearHead()) for run in made]
     templates = [pools.template_of(run.question.id) for run in made]
     return read, templates, np.array([not labels[run.question.id].answerable for run in made])
 

@@ -30,7 +30,7 @@ MADE, POOLS, LABELS = planted_store(240, seed=5)
 
 @pytest.fixture(scope="module")
 def read() -> list[ReadRun]:
-    return [read_run(run, head=EncoderHead(), keys=None, clock=None) for run in MADE]
+    return [read_run(run, head=EncoderHead()) for run in MADE]
 
 
 @pytest.fixture(scope="module")

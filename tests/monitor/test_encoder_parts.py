@@ -39,7 +39,7 @@ def test_short_text_has_the_tokens_of_the_library(
     library = Tokenizer.from_file(str(tiny_encoder / "tokenizer.json"))
     made, _, _ = planted_store(20, seed=3)
     for run in made:
-        text = read_run(run, head=EncoderHead(), keys=None, clock=None).scoring[-1]
+        text = read_run(run, head=EncoderHead()).scoring[-1]
         whole = library.encode("\n".join((text.question, *text.steps))).ids
         assert cutter.ids(text, 4096).tolist() == whole
 
@@ -246,7 +246,7 @@ def minilm() -> Path:
 def test_real_weights_separate_topics_on_unseen_templates(minilm: Path) -> None:
     made, _, labels = planted_store(80, seed=4, templates=40)
     head = EmbeddingHead(encoder=str(minilm))
-    inputs = [read_run(r, head=head, keys=None, clock=None).scoring[-1] for r in made]
+    inputs = [read_run(r, head=head).scoring[-1] for r in made]
     targets = np.array([not labels[run.question.id].answerable for run in made])
     groups = np.arange(80) % 40
     seen = groups < 28

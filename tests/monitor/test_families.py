@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from run_cases import SCHEMA, runs
 from sentinel_sql.monitor.families.alarms import ALARMING
 from sentinel_sql.monitor.families.table import ALARMS, ALL_FAMILIES, DenseState, names_of, select
-from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.features.keys import keys_of
 from sentinel_sql.monitor.surroundings import NOWHERE, Surroundings
 from sentinel_sql.testing import CLOCK, make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Prefix, Telemetry, Trajectory, commitment

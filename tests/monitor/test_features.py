@@ -7,12 +7,14 @@ import math
 from hypothesis import given
 
 from run_cases import QUERIES, SCHEMA, runs
-from sentinel_sql.monitor.features.grounding import keys_of
+from sentinel_sql.monitor.features.keys import keys_of
 from sentinel_sql.monitor.features.ten_features import FEATURES, FeatureState, features
+from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.testing import CLOCK, make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation, Telemetry, Trajectory, commitment
 
 KEYS = keys_of(SCHEMA)
+AROUND = Surroundings(keys=KEYS, clock=CLOCK)
 
 
 def test_features_of_a_run_equal_values_computed_by_hand() -> None:
@@ -35,7 +37,7 @@ def test_features_of_a_run_equal_values_computed_by_hand() -> None:
             ),
         ],
     )
-    told = features(run.prefix(4), KEYS, CLOCK)
+    told = features(run.prefix(4), AROUND)
     # Steps 3 and 4 have the default telemetry and their own; step 2 has none.
     assert told == {
         "lp_mean": (-2.0 - 0.15 - 0.5) / 3,
@@ -54,37 +56,37 @@ def test_features_of_a_run_equal_values_computed_by_hand() -> None:
 
 @given(runs())
 def test_a_growing_state_equals_a_fresh_start_at_every_prefix(run: Trajectory) -> None:
-    state = FeatureState(run.question, KEYS, CLOCK)
+    state = FeatureState(run.question, AROUND)
     for prefix in run.prefixes():
         if prefix.steps:
             last = prefix.steps[-1]
             state.observe(last, commitment(last, commit_on_error=False))
         grown = dict(zip(FEATURES, state.vector().tolist(), strict=True))
-        assert grown == features(prefix, KEYS, CLOCK)
+        assert grown == features(prefix, AROUND)
         assert all(math.isfinite(value) for value in grown.values())
 
 
 def test_before_the_first_step_every_feature_is_neutral() -> None:
-    told = features(make_trajectory().prefix(0), KEYS, CLOCK)
+    told = features(make_trajectory().prefix(0), AROUND)
     assert told == {name: feature.default for name, feature in FEATURES.items()}
 
 
 def test_without_a_schema_the_schema_features_stay_neutral() -> None:
     run = make_trajectory(steps=[make_step(1, sql="SELECT nothing FROM nowhere")])
-    told = features(run.prefix(1), None, CLOCK)
+    told = features(run.prefix(1), Surroundings(clock=CLOCK))
     assert (told["failed_refs"], told["bad_joins"]) == (0.0, 0.0)
 
 
 def test_repeated_query_counts_again() -> None:
     again = [make_step(index, sql="SELECT x FROM patients") for index in (1, 2, 3)]
-    assert features(make_trajectory(steps=again).prefix(3), KEYS, CLOCK)["failed_refs"] == 3.0
+    assert features(make_trajectory(steps=again).prefix(3), AROUND)["failed_refs"] == 3.0
 
 
 def test_telemetry_of_any_size_gives_finite_features() -> None:
     odd = Telemetry(logprobs=(-1e308, -1e308, 1e308), entropies=(1e308, 1e308, -1e308))
     never = Telemetry(logprobs=(-9999.0,), entropies=(0.0,))
     told = [
-        features(make_trajectory(steps=[step]).prefix(1), KEYS, CLOCK)
+        features(make_trajectory(steps=[step]).prefix(1), AROUND)
         for step in (
             make_step(1).model_copy(update={"telemetry": odd}),
             make_step(1).model_copy(update={"telemetry": never}),

@@ -5,20 +5,23 @@ from __future__ import annotations
 import pytest
 
 from run_cases import SCHEMA
-from sentinel_sql.monitor.features.grounding import analyse_sql, keys_of
+from sentinel_sql.monitor.features.grounding import analyse_sql
+from sentinel_sql.monitor.features.keys import keys_of
 from sentinel_sql.monitor.features.literals import Evidence, ungrounded_fraction
 from sentinel_sql.monitor.features.ten_features import features
+from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.testing import CLOCK, make_step, make_trajectory
 from sentinel_sql.trajectory.record import Observation
 
 KEYS = keys_of(SCHEMA)
+AROUND = Surroundings(keys=KEYS, clock=CLOCK)
 
 
 def share(question: str, where: str, *results: str) -> float:
     evidence = Evidence()
     for text in (question, *results):
         evidence.add(text)
-    analysis = analyse_sql(f"SELECT drug FROM prescriptions WHERE {where}", KEYS, CLOCK)
+    analysis = analyse_sql(f"SELECT drug FROM prescriptions WHERE {where}", AROUND)
     return ungrounded_fraction(analysis.literals, evidence)
 
 
@@ -78,10 +81,10 @@ def test_own_result_and_errors_do_not_ground_a_query() -> None:
     )
     error = make_step(1, observation=Observation(kind="error", text='ERROR: near "heparin"'))
     run = make_trajectory(text="any aspirin?", steps=[error, answer])
-    assert features(run.prefix(2), KEYS, CLOCK)["ungrounded_frac"] == 1.0
+    assert features(run.prefix(2), AROUND)["ungrounded_frac"] == 1.0
 
 
 def test_only_the_committed_query_counts() -> None:
     invented = "SELECT drug FROM prescriptions WHERE drug = 'heparin'"
     run = make_trajectory(text="any aspirin?", steps=[make_step(1, sql=invented)])
-    assert features(run.prefix(1), KEYS, CLOCK)["ungrounded_frac"] == 0.0
+    assert features(run.prefix(1), AROUND)["ungrounded_frac"] == 0.0

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from run_cases import SCHEMA
-from sentinel_sql.monitor.features.grounding import analyse_sql, keys_of
+from sentinel_sql.monitor.features.grounding import analyse_sql
+from sentinel_sql.monitor.features.keys import keys_of
+from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.schema import ForeignKey, Schema
 
 KEYS = keys_of(SCHEMA)
@@ -72,7 +74,7 @@ FAILS = [
 @pytest.mark.parametrize("sql", RESOLVES)
 def test_query_that_sqlite_accepts_has_no_failed_reference(sql: str) -> None:
     assert _sqlite_says(sql) is None
-    assert analyse_sql(sql, KEYS, None).references.failed == 0
+    assert analyse_sql(sql, Surroundings(keys=KEYS)).references.failed == 0
 
 
 @pytest.mark.parametrize(("sql", "count"), FAILS)
@@ -80,7 +82,7 @@ def test_each_reference_that_sqlite_refuses_is_counted(sql: str, count: int) -> 
     said = _sqlite_says(sql)
     assert said is not None
     assert "no such" in said or "cannot join using" in said
-    assert analyse_sql(sql, KEYS, None).references.failed == count
+    assert analyse_sql(sql, Surroundings(keys=KEYS)).references.failed == count
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_each_reference_that_sqlite_refuses_is_counted(sql: str, count: int) -> 
     ],
 )
 def test_joins_without_a_declared_key_are_counted(sql: str, count: int) -> None:
-    assert analyse_sql(sql, KEYS, None).references.bad_joins == count
+    assert analyse_sql(sql, Surroundings(keys=KEYS)).references.bad_joins == count
 
 
 def test_chain_of_keys_justifies_a_join() -> None:
@@ -133,7 +135,7 @@ def test_chain_of_keys_justifies_a_join() -> None:
             ForeignKey(table="b", column="id", to_table="c", to_column="id"),
         ),
     )
-    joined = analyse_sql("SELECT 1 FROM a JOIN c ON a.id = c.id", keys_of(chain), None)
+    joined = analyse_sql("SELECT 1 FROM a JOIN c ON a.id = c.id", Surroundings(keys=keys_of(chain)))
     assert joined.references.bad_joins == 0
 
 
@@ -155,7 +157,7 @@ def test_chain_of_keys_justifies_a_join() -> None:
     ],
 )
 def test_unreadable_and_hostile_sql_ends_soon(sql: str) -> None:
-    analysis = analyse_sql(sql, KEYS, None)
+    analysis = analyse_sql(sql, Surroundings(keys=KEYS))
     assert analysis.references.bad_joins == 0
 
 
@@ -167,7 +169,9 @@ def test_gold_queries_of_real_data_resolve(shared_data: Path, mimic_iv: Path) ->
         with gzip.open(path, "rt") as lines:
             tasks += [json.loads(line) for line in lines][::20]
     queries = [task["gold_sql_exec"] for task in tasks if task["answerable"]]
-    flagged = [sql for sql in queries if analyse_sql(sql, keys, None).references.failed]
+    flagged = [
+        sql for sql in queries if analyse_sql(sql, Surroundings(keys=keys)).references.failed
+    ]
     assert len(queries) > 250
     assert flagged == []
 
@@ -179,7 +183,7 @@ def test_recorded_queries_agree_with_the_database(shared_data: Path, mimic_iv: P
         steps = [step for line in lines for step in json.loads(line)["steps"] if step["sql"]]
     missed = false_alarms = 0
     for sql, observation in {step["sql"]: step["observation"] for step in steps}.items():
-        failed = analyse_sql(sql, keys, None).references.failed
+        failed = analyse_sql(sql, Surroundings(keys=keys)).references.failed
         if observation["kind"] in ("rows", "empty"):
             false_alarms += failed > 0
         elif "no such column" in observation["error"] or "no such table" in observation["error"]:

@@ -39,7 +39,8 @@ _NAMES = (
     r"(?:(?P<thought>THOUGHTS?|THINK(?:ING)?|REASON(?:ING)?)"
     r"|(?P<best>BEST[ _\\\-]*SO[ _\\\-]*FAR(?:[ _\\\-]*(?:SQL|QUERY))?)"
     r"|(?P<final>FINAL(?:[ _\\\-]*(?:SQL|QUERY|ANSWER))*)"
-    r"|(?P<sql>(?:EXPLORATORY[ _\\\-]*)?(?:SQL(?:ITE)?(?:[ _\\\-]*QUERY)?|QUERY))"
+    r"|(?P<sql>(?:EXPLORATORY[ _\\\-]*)?"
+    r"(?:(?:SQL(?:ITE)?|POSTGRES(?:QL)?|DUCKDB)(?:[ _\\\-]*QUERY)?|QUERY))"
     r"|(?P<heard>OBSERVATIONS?|RESULTS?|OUTPUT|RESPONSE|QUESTION|USER|STEP[ \t]*\d+))"
 )
 _TAG = re.compile(

@@ -6,13 +6,15 @@ query again or give up.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 
-from sentinel_sql.schema import Schema, folded, written
+from sentinel_sql.database.unknown_names import unknown_name
+from sentinel_sql.schema import Schema, folded
 from sentinel_sql.trajectory.record import Observation
 
-_NO_COLUMN = re.compile(r"no such column: (?:\w+\.)?(\w+)")
-_NO_TABLE = re.compile(r"no such table: (\w+)")
+MOST_NAMED = 40
+"""Most tables that one line of advice names (our choice)."""
 
 LAST_TURN = "This is your last turn: answer with FINAL_SQL: <query> or FINAL: null."
 
@@ -35,18 +37,24 @@ def advice(observation: Observation, *, repeated: bool, schema: Schema) -> str |
 
 
 def _after_error(error: str, schema: Schema, *, repeated: bool) -> str:
-    column, table = _NO_COLUMN.search(error), _NO_TABLE.search(error)
-    if column is not None:
-        name = folded(column.group(1))
+    unknown = unknown_name(error)
+    if unknown is not None and unknown.kind == "column":
+        name = folded(unknown.name)
         holders = [table for table, columns in schema.tables.items() if name in columns]
-        where = (
-            f"{name} is a column of {', '.join(map(written, holders))}"
-            if holders
-            else f"nothing has {name}"
-        )
-        return f"Change the query: {where}."
-    if table is not None:
-        return f"Change the query: the tables are {', '.join(map(written, schema.tables))}."
+        if not holders:
+            return f"Change the query: nothing has {name}."
+        written = schema.sql_of_column(holders[0], name)
+        return f"Change the query: {written} is a column of {_named(holders[:MOST_NAMED], schema)}."
+    if unknown is not None:
+        if len(schema.tables) <= MOST_NAMED:
+            return f"Change the query: the tables are {_named(list(schema.tables), schema)}."
+        near = get_close_matches(folded(unknown.name), schema.tables, n=5, cutoff=0.4)
+        said = f"; similar ones are {_named(near, schema)}" if near else ""
+        return f"Change the query: there is no such table{said}."
     if repeated:
         return "The same query fails again: change it."
     return "Change the query: use the tables and columns listed above, no others."
+
+
+def _named(tables: Sequence[str], schema: Schema) -> str:
+    return ", ".join(map(schema.sql_of_table, tables))

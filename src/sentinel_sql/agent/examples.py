@@ -6,7 +6,8 @@ the database are read.
 
 from __future__ import annotations
 
-from sentinel_sql.schema import Schema, written
+from sentinel_sql.database.unknown_names import unknown_column_error
+from sentinel_sql.schema import Schema
 
 _TYPICAL_NAMES = ("title", "label", "name", "drug", "description", "type", "category")
 _TEXT_TYPES = ("char", "text", "string", "clob")
@@ -15,27 +16,38 @@ _TIME_TYPES = ("time", "date")
 _ABSENT = (("phone number", "phone"), ("shoe size", "shoe"), ("favourite colour", "colo"))
 
 
-def worked_examples(schema: Schema, clock: str) -> tuple[str, ...]:
-    """Return up to four examples: a lookup, a correction, a relative time, an abstention."""
-    found = (_look_first(schema), _join(schema), _this_year(schema, clock), _absent(schema))
+def worked_examples(schema: Schema, clock: str, dialect: str = "sqlite") -> tuple[str, ...]:
+    """Return up to five examples: a lookup, a correction, times, an abstention.
+
+    Other dialects than SQLite's, whose functions of time models mix up with them, get one more
+    example of a time.
+    """
+    found = (
+        _look_first(schema, dialect),
+        _join(schema, dialect),
+        _this_year(schema, clock),
+        None if dialect == "sqlite" else _month(schema, clock),
+        _absent(schema),
+    )
     return tuple(example for example in found if example is not None)
 
 
-def _look_first(schema: Schema) -> str | None:
+def _look_first(schema: Schema, dialect: str) -> str | None:
     place = _text_column(schema)
     if place is None:
         return None
-    table, column = map(written, place)
+    table, column = _written(schema, place)
+    like = "LIKE" if dialect == "sqlite" else "ILIKE"
     return f"""\
 QUESTION: How many rows of {table} have the {column} sample b?
 THOUGHT: The stored spelling is unknown; look first.
-SQL: SELECT DISTINCT {column} FROM {table} WHERE {column} LIKE '%sample%' LIMIT 5
+SQL: SELECT DISTINCT {column} FROM {table} WHERE {column} {like} '%sample%' LIMIT 5
 RESULT: 2 rows x 1 cols; sample [['sample a, old'], ['sample b, new']]
 THOUGHT: It is stored as 'sample b, new'.
 FINAL_SQL: SELECT COUNT(*) FROM {table} WHERE {column} = 'sample b, new'"""  # noqa: S608 (words for a model; nothing runs them)
 
 
-def _join(schema: Schema) -> str | None:
+def _join(schema: Schema, dialect: str) -> str | None:
     """Return an example of a query corrected after an error: the column is in another table."""
     place = _text_column(schema)
     for key in schema.foreign_keys:
@@ -43,13 +55,14 @@ def _join(schema: Schema) -> str | None:
             continue
         if place[1] in schema.tables.get(key.table, {}):
             continue
-        table, column = map(written, place)
-        other, by, to = map(written, (key.table, key.column, key.to_column))
+        table, column = _written(schema, place)
+        other, by = _written(schema, (key.table, key.column))
+        to = schema.sql_of_column(key.to_table, key.to_column)
         return f"""\
 QUESTION: How many rows of {other} belong to the {column} sample b, new?
 THOUGHT: Count the rows of {other}.
 FINAL_SQL: SELECT COUNT(*) FROM {other} WHERE {column} = 'sample b, new'
-RESULT: ERROR: no such column: {column}
+RESULT: ERROR: {unknown_column_error(place[1], dialect)}
 THOUGHT: {column} is in {table}; {other} refers to it by {by}.
 FINAL_SQL: SELECT COUNT(*) FROM {other} WHERE {by} IN \
 (SELECT {to} FROM {table} WHERE {column} = 'sample b, new')"""  # noqa: S608
@@ -57,21 +70,43 @@ FINAL_SQL: SELECT COUNT(*) FROM {other} WHERE {by} IN \
 
 
 def _this_year(schema: Schema, clock: str) -> str | None:
+    place = _time_column(schema)
+    if place is None:
+        return None
+    table, column = _written(schema, place)
+    return f"""\
+QUESTION: When was the first {column} in {table} this year?
+THOUGHT: This year is {clock[:4]}, by the database's time.
+FINAL_SQL: SELECT MIN({column}) FROM {table} WHERE {column} >= '{clock[:4]}-01-01'"""  # noqa: S608
+
+
+def _month(schema: Schema, clock: str) -> str | None:
+    place = _time_column(schema)
+    if place is None:
+        return None
+    table, column = _written(schema, place)
+    return f"""\
+QUESTION: How many rows of {table} have their {column} in March of last year?
+THOUGHT: Last year is {int(clock[:4]) - 1}, by the database's time; compare year and month.
+FINAL_SQL: SELECT COUNT(*) FROM {table} WHERE EXTRACT(YEAR FROM {column}) = {int(clock[:4]) - 1} \
+AND EXTRACT(MONTH FROM {column}) = 3"""  # noqa: S608
+
+
+def _time_column(schema: Schema) -> tuple[str, str] | None:
+    """Return a column of times, rather one such as admittime than a date of birth."""
     times = [
         (table, column)
         for table, columns in schema.tables.items()
         for column, kind in columns.items()
         if any(word in kind.lower() for word in _TIME_TYPES)
+        and not kind.lower().startswith(("time with", "interval"))
     ]
-    if not times:
-        return None
-    # Prefer a column such as admittime to a date of birth.
     typical = (place for place in times if any(word in place[1] for word in _TIME_TYPES))
-    table, column = map(written, next(typical, times[0]))
-    return f"""\
-QUESTION: When was the first {column} in {table} this year?
-THOUGHT: This year is {clock[:4]}, by the database's time.
-FINAL_SQL: SELECT MIN({column}) FROM {table} WHERE {column} >= '{clock[:4]}-01-01'"""  # noqa: S608
+    return next(typical, times[0] if times else None)
+
+
+def _written(schema: Schema, place: tuple[str, str]) -> tuple[str, str]:
+    return schema.sql_of_table(place[0]), schema.sql_of_column(*place)
 
 
 def _absent(schema: Schema) -> str | None:

@@ -15,8 +15,9 @@ from typing import Literal
 
 from sentinel_sql.agent.examples import worked_examples
 from sentinel_sql.agent.model import Message
+from sentinel_sql.agent.schema_text import describe
 from sentinel_sql.arguments import checked_fields
-from sentinel_sql.schema import Schema, written
+from sentinel_sql.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +46,17 @@ THOUGHT: <what is missing>
 FINAL: null
 """
 
+DIALECT_NAMES: Mapping[str, str] = {
+    "sqlite": "SQLite",
+    "postgres": "PostgreSQL",
+    "duckdb": "DuckDB",
+}
+"""Dialect → the name by which models know it; another dialect goes by its own name."""
+
+LONG = 24_000
+"""Characters of a prompt that fill about 6,000 tokens (our choice): more than small models with a
+context of 8,000 tokens can read besides a run."""
+
 HINTS_FOLLOW = "Stored values that may be meant:"
 """The line between a question and its hints."""
 
@@ -55,7 +67,7 @@ You answer questions about a {{dialect}} database. You write SQL; it is run for 
 How to work:
 - One action a turn, then stop. Never write a RESULT yourself.
 - Values are matched exactly. Where you don't know how a name is stored, look first:
-  SQL: SELECT DISTINCT column FROM table WHERE column LIKE '%word%' LIMIT 5
+  SQL: SELECT DISTINCT column FROM table WHERE column {{like}} '%word%' LIMIT 5
 - After an error or an empty result correct the query: find the table that has the column, check
   the join and the spelling. Neither is a reason to give up.
 - FINAL_SQL returns just what is asked for: a count, a name, a time, yes as 1 and no as 0. No more
@@ -103,6 +115,11 @@ class Prompt:
         return [{"role": "system", "content": self.system}, *self.examples]
 
     @property
+    def characters(self) -> int:
+        """The length of all messages before a question."""
+        return sum(len(message["content"]) for message in self.messages)
+
+    @property
     def sha256(self) -> str:
         """Hash of all messages before a question."""
         return hashlib.sha256(json.dumps(self.messages).encode()).hexdigest()
@@ -116,25 +133,28 @@ class Prompt:
         name: str = "guided",
         notes: str | None = None,
         examples: Sequence[str] | None = None,
-        dialect: str = "SQLite",
+        dialect: str = "sqlite",
     ) -> Prompt:
         """Make a prompt.
 
         Args:
-            schema: tables and foreign keys to show.
+            schema: tables and foreign keys to show, with their comments.
             clock: the database's own current time, `YYYY-MM-DD HH:MM:SS`.
             name: name of a wording in `PROMPTS`.
             notes: the user's notes on this database.
             examples: worked examples, each a text in the form of a run (`as_turns`). None: they
                 are made from the schema, if the wording has examples.
-            dialect: the database's SQL.
+            dialect: the database's SQL, by sqlglot's name.
 
         Raises:
             KeyError: there is no wording of that name.
         """
         wording = PROMPTS[name]
         parts = [
-            wording.rules.format(dialect=dialect),
+            wording.rules.format(
+                dialect=DIALECT_NAMES.get(dialect, dialect),
+                like="LIKE" if dialect == "sqlite" else "ILIKE",
+            ),
             "Tables:\n" + describe(schema),
             f"The current time of the database is {clock}. Words like today, this year or last "
             "month count from there.",
@@ -142,28 +162,9 @@ class Prompt:
         if notes and notes.strip():
             parts.append("Notes:\n" + notes.strip())
         if examples is None:
-            examples = worked_examples(schema, clock) if wording.examples else ()
+            examples = worked_examples(schema, clock, dialect) if wording.examples else ()
         turns = tuple(turn for example in examples for turn in as_turns(example))
         return cls(name=name, system="\n\n".join(parts), examples=turns, hints=wording.hints)
-
-
-def describe(schema: Schema) -> str:
-    """Return the schema as text: lines `table(column, …)`, then `table.column -> table.column`.
-
-    Names are quoted if necessary.
-    """
-    lines = [
-        f"{written(table)}({', '.join(map(written, columns))})"
-        for table, columns in schema.tables.items()
-    ]
-    if schema.foreign_keys:
-        lines.append("Joins:")
-        lines += [
-            f"{written(key.table)}.{written(key.column)} -> "
-            f"{written(key.to_table)}.{written(key.to_column)}"
-            for key in schema.foreign_keys
-        ]
-    return "\n".join(lines)
 
 
 def as_turns(example: str) -> list[Message]:

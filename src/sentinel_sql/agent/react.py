@@ -12,10 +12,11 @@ from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, CutBy, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.arguments import checked_fields
-from sentinel_sql.database.executor import Database, ExecutionResult, summarize
+from sentinel_sql.database.executor import Database, ExecutionResult, summarize, time_zone_of
 from sentinel_sql.database.value_index.hints import VERSION, find_hints
 from sentinel_sql.database.value_index.index import ValueIndex
 from sentinel_sql.errors import EndpointError, InputError
+from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import (
     AgentInfo,
     AskedQuestion,
@@ -72,6 +73,7 @@ class ReactAgent:
             error and continues (our choice).
         name: the agent's name in trajectories.
         index: the value index of the database, for a prompt with hints; None for other prompts.
+        shown: the tables that the prompt shows and advice names; None for all of the database.
 
     Raises:
         InputError: the prompt needs hints and there is no index, or the reverse.
@@ -84,6 +86,7 @@ class ReactAgent:
     commit_on_error: bool = False
     name: str = "react"
     index: ValueIndex | None = None
+    shown: Schema | None = None
 
     def __post_init__(self) -> None:
         if self.prompt.hints != (self.index is not None):
@@ -147,7 +150,7 @@ class ReactAgent:
         return Chat(
             self.prompt,
             question,
-            schema=self.database.schema,
+            schema=self.database.schema if self.shown is None else self.shown,
             max_steps=self.max_steps,
             hints=hints,
         )
@@ -230,7 +233,12 @@ def make_trajectory(
     all_steps = tuple(steps)
     return Trajectory(
         question=AskedQuestion(
-            id=question.id, text=question.text, database=database.name, clock=database.clock
+            id=question.id,
+            text=question.text,
+            database=database.name,
+            clock=database.clock,
+            dialect=database.dialect,
+            time_zone=time_zone_of(database),
         ),
         agent=agent,
         steps=all_steps,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sentinel_sql.cli.output import say
+
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.executor import Database
@@ -34,6 +36,22 @@ IndexColumns = Annotated[
         metavar="NAMES",
         help="With --prompt grounded: also index these columns, as table.column,…, although they "
         "may identify people.",
+    ),
+]
+Tables = Annotated[
+    str | None,
+    typer.Option(
+        "--tables",
+        metavar="NAMES",
+        help="Show the agent these tables only, as table,table.  [all]",
+    ),
+]
+SchemaName = Annotated[
+    str | None,
+    typer.Option(
+        "--schema",
+        metavar="NAME",
+        help="Show the agent the tables of this database schema only.  [all]",
     ),
 ]
 Notes = Annotated[
@@ -81,22 +99,41 @@ def react_agent(
     commit_on_error: bool,
     index: Path | None,
     index_columns: str | None,
+    tables: str | None,
+    schema: str | None,
     temperature: float = 0.0,
     seed: int = 0,
 ) -> Iterator[ReactAgent]:
     """Set up the agent, and close its connections at the end.
 
     Raises:
-        InputError: there is no prompt of that name.
+        InputError: there is no such prompt, table or database schema.
         EndpointError: `base_url` is no address.
     """
     from sentinel_sql.agent.openai import OpenAIModel
-    from sentinel_sql.agent.prompt import PROMPTS, Prompt
+    from sentinel_sql.agent.prompt import LONG, PROMPTS, Prompt
     from sentinel_sql.agent.react import ReactAgent
+    from sentinel_sql.agent.schema_text import shown_schema
     from sentinel_sql.errors import InputError
 
     if prompt not in PROMPTS:
         raise InputError(f"there is no prompt {prompt!r}: choose one of {', '.join(PROMPTS)}")
+    shown = shown_schema(
+        database.schema, tables=[] if tables is None else tables.split(","), within=schema
+    )
+    built = Prompt.build(
+        shown,
+        database.clock,
+        name=prompt,
+        notes=notes,
+        examples=examples,
+        dialect=database.dialect,
+    )
+    if built.characters > LONG:
+        say(
+            f"sentinel: the prompt shows {len(shown.tables):,} tables in {built.characters:,} "
+            "characters, which is long for a small model: name the tables that matter with --tables"
+        )
     with (
         OpenAIModel(
             base_url=base_url,
@@ -112,12 +149,11 @@ def react_agent(
         yield ReactAgent(
             model=served,
             database=database,
-            prompt=Prompt.build(
-                database.schema, database.clock, name=prompt, notes=notes, examples=examples
-            ),
+            prompt=built,
             max_steps=max_steps,
             commit_on_error=commit_on_error,
             index=values,
+            shown=shown,
         )
 
 

@@ -22,6 +22,8 @@ from sentinel_sql.cli.agents import (
     Notes,
     PromptName,
     Retries,
+    SchemaName,
+    Tables,
     Timeout,
     examples_of,
     notes_of,
@@ -114,6 +116,8 @@ def ask(
     examples: Examples = None,
     index: IndexFile = None,
     index_columns: IndexColumns = None,
+    tables: Tables = None,
+    schema: SchemaName = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
@@ -188,6 +192,8 @@ def ask(
             commit_on_error=commit_on_error,
             index=index,
             index_columns=index_columns,
+            tables=tables,
+            schema=schema,
         ) as agent,
     ):
         document = _ask_agent(
@@ -277,6 +283,7 @@ def _ask_agent(
     from rich.text import Text
 
     from sentinel_sql.cli.watch import answer_json, follow, no_screen, rules_json, screen
+    from sentinel_sql.database.executor import time_zone_of
     from sentinel_sql.decision.guard import Guard
     from sentinel_sql.pipeline.probe import probe_step
     from sentinel_sql.trajectory.record import AskedQuestion
@@ -291,8 +298,17 @@ def _ask_agent(
         agent=agent.info,
         schema=database.schema,
         clock=database.clock,
+        dialect=database.dialect,
+        time_zone=time_zone_of(database),
     )
-    record = AskedQuestion(id="live", text=text, database=database.name, clock=database.clock)
+    record = AskedQuestion(
+        id="live",
+        text=text,
+        database=database.name,
+        clock=database.clock,
+        dialect=database.dialect,
+        time_zone=time_zone_of(database),
+    )
     _say_rules(guard, console)
     if console is not None:
         console.print(Text(text, style="bold"))

@@ -43,13 +43,22 @@ def demo(
             help="Your own agent's runs over the default benchmark.  [the bundled recording]",
         ),
     ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Copy the hospital into duckdb:///FILE or postgresql://USER@HOST/NAME, and take "
+            "every answer from there.  [SQLite]",
+        ),
+    ] = None,
     stakes: Annotated[float, typer.Option(min=0.0, help="Stakes λ of the three runs shown.")] = 1.0,
     fast: Annotated[bool, typer.Option("--fast", help="Don't slow the three runs down.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Build the hospital, fit and evaluate a monitor on recorded runs, and watch three of them.
 
-    The agent's runs are recorded. Everything else is computed now, on this machine and offline.
+    The agent's runs are recorded, over SQLite. Everything else is computed now, on this machine and
+    offline. With --database, the recorded SQL is translated, and answers come from that database.
     """
     from sentinel_sql.hospital.recordings import DEFAULT, confidences, provenance, recording
     from sentinel_sql.pipeline.demo import build, evaluate_demo, without_answer
@@ -58,6 +67,7 @@ def demo(
         folder,
         runs=runs or recording(),
         confidences=None if runs else confidences(),
+        database=database,
         on_stage=say,
     )
     say("replaying every system over the held-out runs")

@@ -15,7 +15,7 @@ from sentinel_sql.database.executor import Database
 from sentinel_sql.database.opening import open_database
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.errors import StoreError
-from sentinel_sql.hospital.schema import CLOCK
+from sentinel_sql.hospital.schema import CLOCK, DATABASE
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.labels.record import Label
 from sentinel_sql.pipeline.demo import DemoFolder, truth
@@ -47,7 +47,7 @@ class RecordedRuns:
         Raises:
             SentinelError: a part of the folder is missing or damaged.
         """
-        with open_database(made.hospital.database, clock=CLOCK) as database:
+        with open_database(made.address, name=DATABASE, clock=CLOCK) as database:
             yield cls(
                 guard=Guard.load(
                     made.monitor,
@@ -56,10 +56,11 @@ class RecordedRuns:
                     early_stop=early_stop,
                     schema=database.schema,
                     clock=database.clock,
+                    dialect=database.dialect,
                 ),
                 database=database,
                 runs={run.question.id: run for run in read_trajectories(made.runs)},
-                questions={q.id: q for q in read_questions([made.hospital.questions])},
+                questions={q.id: q for q in read_questions([made.questions])},
                 labels=read_labels(made.labels)[1],
                 pools=Pools.read(made.pools),
             )

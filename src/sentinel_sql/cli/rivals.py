@@ -21,6 +21,8 @@ from sentinel_sql.cli.agents import (
     Notes,
     PromptName,
     Retries,
+    SchemaName,
+    Tables,
     Timeout,
     examples_of,
     notes_of,
@@ -107,6 +109,8 @@ def collect(
     examples: Examples = None,
     index: IndexFile = None,
     index_columns: IndexColumns = None,
+    tables: Tables = None,
+    schema: SchemaName = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
@@ -154,6 +158,8 @@ def collect(
             commit_on_error=commit_on_error,
             index=index,
             index_columns=index_columns,
+            tables=tables,
+            schema=schema,
         ) as agent,
     ):
         answers = answers_of(runs, agent)

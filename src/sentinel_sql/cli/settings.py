@@ -46,6 +46,8 @@ PARTS: Final[Mapping[str, Mapping[str, Kind]]] = MappingProxyType(
             "name": "text",
             "notes": "path",
             "examples": "path",
+            "tables": "text",
+            "schema": "text",
             "max-steps": "whole",
             "commit-on-error": "switch",
             "probes": "switch",

@@ -117,6 +117,8 @@ _DECISION_TEXTS = {
 _REASON_TEXTS = {
     "other-agent": "The monitor was fitted on another agent's runs, so it can't judge this one.",
     "other-schema": "The monitor was fitted on a database with another schema.",
+    "other-dialect": "The monitor was fitted on a database of another SQL dialect.",
+    "other-time-zone": "The monitor was fitted on a database in another time zone.",
     "other-clock": "The monitor was fitted at another time of the database: leave out --clock.",
     "missing-telemetry": "The monitor needs log-probabilities, but the endpoint gave none.",
     "missing-probes": "The monitor needs probes of the database, but no query was probed.",

@@ -113,6 +113,15 @@ class Database(Protocol):
         ...
 
 
+def time_zone_of(database: Database) -> str | None:
+    """Return the fixed time zone of a database's sessions; None without one, as in SQLite.
+
+    A database says it by an attribute `time_zone`, which the protocol doesn't ask for.
+    """
+    zone: object = getattr(database, "time_zone", None)
+    return zone if isinstance(zone, str) else None
+
+
 def summarize(result: ExecutionResult) -> str:
     """Return a result as one line, which both agent and monitor see."""
     if result.kind in ("error", "refused"):

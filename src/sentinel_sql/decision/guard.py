@@ -32,6 +32,7 @@ from sentinel_sql.decision.guard_arguments import (
     require_on_unavailable,
     require_question,
     require_schema,
+    require_text,
 )
 from sentinel_sql.decision.policy import Policy, policy
 from sentinel_sql.decision.session import GuardSession
@@ -80,6 +81,8 @@ class Guard:
         agent: AgentInfo | str | None = None,
         schema: Schema | None = None,
         clock: str | None = None,
+        dialect: str | None = None,
+        time_zone: str | None = None,
         check_text: bool = True,
     ) -> Self:
         """Read a bundle; the arguments are those of `over`.
@@ -98,6 +101,8 @@ class Guard:
             agent=agent,
             schema=schema,
             clock=clock,
+            dialect=dialect,
+            time_zone=time_zone,
             check_text=check_text,
         )
 
@@ -114,6 +119,8 @@ class Guard:
         agent: AgentInfo | str | None = None,
         schema: Schema | None = None,
         clock: str | None = None,
+        dialect: str | None = None,
+        time_zone: str | None = None,
         check_text: bool = True,
     ) -> Self:
         """Make a guard of a monitor.
@@ -132,6 +139,10 @@ class Guard:
                 If given, it is checked against the schema of the fit.
             clock: the database's own current time. If given, it is checked against the time of
                 the fit; leave it out if the database uses the machine's time.
+            dialect: the SQL of the database in use, `database.dialect`. If given, it is checked
+                against that of the fit; a monitor of an earlier version was fitted on SQLite.
+            time_zone: the fixed time zone of the database's sessions, for a server that has one.
+                If given, it is checked against that of the fit.
             check_text: see the class.
 
         Raises:
@@ -143,6 +154,8 @@ class Guard:
         require_agent(agent, monitor.agent)
         require_schema(schema)
         clock = known_clock(clock)
+        require_text("dialect", dialect, 'such as "postgres"')
+        require_text("time_zone", time_zone, 'such as "UTC"')
         require_on_unavailable(on_unavailable)
         require_flag("check_text", check_text)
         return cls(
@@ -152,7 +165,14 @@ class Guard:
             early_stop=early_stop,
             exact_bar=exact_bar,
             on_unavailable=on_unavailable,
-            misfit=_misfit(monitor, agent=agent, schema=schema, clock=clock),
+            misfit=_misfit(
+                monitor,
+                agent=agent,
+                schema=schema,
+                clock=clock,
+                dialect=dialect,
+                time_zone=time_zone,
+            ),
             check_text=check_text,
         )
 
@@ -205,7 +225,13 @@ class Guard:
             policy=rules,
             question=question,
             on_unavailable=self.on_unavailable,
-            misfit=self.misfit or _misfit(self.monitor, clock=question.clock),
+            misfit=self.misfit
+            or _misfit(
+                self.monitor,
+                clock=question.clock,
+                dialect=question.dialect,
+                time_zone=question.time_zone,
+            ),
             check_text=self.check_text,
         )
 
@@ -274,10 +300,20 @@ def _misfit(
     agent: AgentInfo | str | None = None,
     schema: Schema | None = None,
     clock: str | None = None,
+    dialect: str | None = None,
+    time_zone: str | None = None,
 ) -> Misfit | None:
-    # Schema and clock may be part of the agent's prompt, so they are checked before the agent: the
+    # Schema, clock and dialect may be part of the agent's prompt, so the agent comes last: the
     # message then names what differs instead of only saying that the prompt does.
     fitted = monitor.estimators
+    known = fitted.dialect or "sqlite"
+    if dialect is not None and dialect != known:
+        return Misfit(
+            reason="other-dialect",
+            words=f"the monitor was fitted on runs over a database that reads {known}, and this "
+            f"one reads {dialect}: guard runs over such a database, or fit a monitor on runs over "
+            "this one",
+        )
     if None not in (schema, fitted.schema) and schema.sha256 != fitted.schema.sha256:  # type: ignore[union-attr]
         return Misfit(
             reason="other-schema",
@@ -290,6 +326,12 @@ def _misfit(
             words=f"the monitor was fitted on runs at the database's time {fitted.clock}, and this "
             f"one is at {clock}: open the database at that time, or, if it uses the machine's "
             "time, don't give the guard a clock",
+        )
+    if None not in (time_zone, fitted.time_zone) and time_zone != fitted.time_zone:
+        return Misfit(
+            reason="other-time-zone",
+            words=f"the monitor was fitted on runs in the time zone {fitted.time_zone}, and this "
+            f"one is in {time_zone}: open the database in that zone",
         )
     fingerprint = agent.fingerprint if isinstance(agent, AgentInfo) else agent
     if fingerprint is not None and fingerprint != monitor.agent:

@@ -68,6 +68,16 @@ def known_clock(clock: Any) -> str | None:
         ) from error
 
 
+def require_text(name: str, given: Any, example: str) -> None:
+    """Refuse an argument that is no text; None passes.
+
+    Raises:
+        InputError: the argument is of another type.
+    """
+    if not isinstance(given, str | None):
+        raise _type_error(name, given, f"a text, {example}")
+
+
 def require_on_unavailable(choice: Any) -> None:
     """Refuse anything but the two choices, so that a misspelt one never delivers unjudged answers.
 

@@ -16,6 +16,8 @@ Unavailable = Literal[
     "other-agent",
     "other-schema",
     "other-clock",
+    "other-dialect",
+    "other-time-zone",
     "missing-telemetry",
     "missing-probes",
     "empty-question",
@@ -27,7 +29,9 @@ Unavailable = Literal[
 class Misfit:
     """Why a monitor can't judge a run at all: a code, and a sentence that says what to do."""
 
-    reason: Literal["other-agent", "other-schema", "other-clock"]
+    reason: Literal[
+        "other-agent", "other-schema", "other-clock", "other-dialect", "other-time-zone"
+    ]
     words: str
 
 

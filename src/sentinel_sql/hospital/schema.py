@@ -60,6 +60,11 @@ declared keys don't hold for a row. That is also the case in EHRSQL-2024.
 
 TABLES = tuple(_COLUMNS)
 
+TIME_COLUMNS = frozenset(
+    part.split()[0] for text in _COLUMNS.values() for part in text.split(",") if "TIMESTAMP" in part
+)
+"""The names of all columns that hold times."""
+
 
 def ddl() -> list[str]:
     """Return the CREATE TABLE statements in an order in which they can run."""

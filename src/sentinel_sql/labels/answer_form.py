@@ -9,7 +9,7 @@ from functools import lru_cache
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sentinel_sql.sql_tree import parse_one
+from sentinel_sql.sql_tree import known_dialect, parse_one
 
 _SET = re.compile(
     r"\b(?:which|list|who|names? of|what (?:are|were) the (?:names?|drugs?|types?))\b",
@@ -48,10 +48,10 @@ class SelectForm:
 
 
 @lru_cache(maxsize=1_000)
-def select_form(sql: str) -> SelectForm:
+def select_form(sql: str, dialect: str = "sqlite") -> SelectForm:
     """Read the form from the outermost SELECT; a subquery orders where nothing else is read."""
     try:
-        tree = parse_one(sql)
+        tree = parse_one(sql, dialect=known_dialect(dialect))
     except (SqlglotError, RecursionError, ValueError):
         return SelectForm()
     ordered = _orders(tree)

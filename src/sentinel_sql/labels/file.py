@@ -22,6 +22,9 @@ from sentinel_sql.storage.checksums import Line, read_lines, with_checksum
 from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.whole_file import check_writable, write_whole
 
+_OPTIONAL = ("model", "prompt_sha256", "dialect", "time_zone")
+"""Parts of a header that are written only where they are known."""
+
 _REMEDY = "make it again with `sentinel label`"
 
 
@@ -128,7 +131,7 @@ def read_labels(path: str | PathLike[str]) -> Labels:
 
 
 def _header_json(header: LabelsHeader, *, labels: int) -> dict[str, Any]:
-    optional = {"model": header.model, "prompt_sha256": header.prompt_sha256}
+    optional = {name: getattr(header, name) for name in _OPTIONAL}
     return {
         "format": FORMAT,
         "judge": header.judge,
@@ -168,9 +171,9 @@ def _header(path: Path, line: bytes) -> tuple[LabelsHeader, int | None]:
         schema = Schema.from_json(data["schema"])
     except (KeyError, InputError) as error:
         raise LabelsError(f"{path} has a damaged header: {_REMEDY}") from error
-    model, prompt = data.get("model"), data.get("prompt_sha256")
+    optional = {name: data.get(name) for name in _OPTIONAL}
     texts = all(isinstance(text, str) for text in (mode, database, clock)) and all(
-        text is None or isinstance(text, str) for text in (model, prompt)
+        text is None or isinstance(text, str) for text in optional.values()
     )
     stated = data.get("labels")
     if judge not in get_args(JudgeName) or not texts or type(stated) not in (int, type(None)):
@@ -181,8 +184,7 @@ def _header(path: Path, line: bytes) -> tuple[LabelsHeader, int | None]:
         database=database,
         clock=clock,
         schema=schema,
-        model=model,
-        prompt_sha256=prompt,
+        **optional,
     )
     return made, stated
 

@@ -78,8 +78,9 @@ class LabelsHeader:
     """How the labels of one file were made.
 
     `judge` decided `correct`, and the equivalence `mode` decided `strict`. `schema`, `clock` (its
-    own current time) and `database` (its name) describe the runs' database. `model` and
-    `prompt_sha256` are those of the `llm` judge.
+    own current time), `database` (its name), `dialect` (its SQL by sqlglot's name, None for
+    SQLite's) and `time_zone` (of its sessions, None if it has none) describe the runs' database.
+    `model` and `prompt_sha256` are those of the `llm` judge.
     """
 
     judge: JudgeName
@@ -89,6 +90,8 @@ class LabelsHeader:
     schema: Schema
     model: str | None = None
     prompt_sha256: str | None = None
+    dialect: str | None = None
+    time_zone: str | None = None
 
 
 class Labels(NamedTuple):

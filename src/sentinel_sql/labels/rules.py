@@ -41,10 +41,11 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """A query and its result."""
+    """A query in the SQL of its database, and its result."""
 
     sql: str
     result: ExecutionResult
+    dialect: str = "sqlite"
 
 
 def judge_by_rules(question: str, gold: Answer, predicted: Answer) -> Verdict:
@@ -64,14 +65,14 @@ def judge_by_rules(question: str, gold: Answer, predicted: Answer) -> Verdict:
         return Verdict(correct=False, reason="empty-answer")
     if not wanted.rows:
         return Verdict(correct=False, reason="not-empty")
-    form = select_form(gold.sql)
+    form = select_form(gold.sql, gold.dialect)
     if _yes_no(form, wanted, given):
         return Verdict(correct=True, reason="yes-no")
     if len(given.columns) < len(wanted.columns):
         return Verdict(correct=False, reason="fewer-columns")
     set_wanted = asks_set(question, form)
     ordered = len(wanted.rows) > 1 and asks_order(question, form)
-    rounded_to = _rounded_to(form, select_form(predicted.sql))
+    rounded_to = _rounded_to(form, select_form(predicted.sql, predicted.dialect))
     for digits in (None,) if rounded_to is None else (None, rounded_to):
         rows, answered = comparable(wanted.rows, given.rows, digits=digits)
         for as_set in (False, True) if set_wanted else (False,):

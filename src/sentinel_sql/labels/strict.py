@@ -58,10 +58,13 @@ def strict_match(
     gold_sql: str,
     gold: ExecutionResult,
     predicted: ExecutionResult,
+    *,
+    dialect: str = "sqlite",
 ) -> bool | None:
     """Return whether both results are the same answer under `mode` (paper section 4, "strict").
 
-    None if a result was cut at the executor's limits and the rest would decide.
+    `dialect` is the SQL of the gold query. None if a result was cut at the executor's limits and
+    the rest would decide.
     """
-    ordered = asks_order(question, select_form(gold_sql))
+    ordered = asks_order(question, select_form(gold_sql, dialect))
     return mode.same_answer(gold, predicted, ordered=ordered)

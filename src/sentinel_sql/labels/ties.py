@@ -19,7 +19,7 @@ from sqlglot.errors import SqlglotError
 from sentinel_sql.database.executor import Cell, ExecutionResult
 from sentinel_sql.labels.answer_form import select_form
 from sentinel_sql.labels.cells import comparable
-from sentinel_sql.sql_tree import parse_one
+from sentinel_sql.sql_tree import known_dialect, parse_one
 
 _Row: TypeAlias = tuple[Cell, ...]
 
@@ -89,7 +89,11 @@ class Ranks:
 
 
 def ranks(
-    gold_sql: str, gold: ExecutionResult, execute: Callable[[str], ExecutionResult]
+    gold_sql: str,
+    gold: ExecutionResult,
+    execute: Callable[[str], ExecutionResult],
+    *,
+    dialect: str = "sqlite",
 ) -> Ranks | None:
     """Return the ranks of a gold query's rows; None where it neither orders nor cuts them.
 
@@ -99,10 +103,11 @@ def ranks(
         gold_sql: the query as it is executed.
         gold: its result.
         execute: runs a query over the same database.
+        dialect: the SQL of this database, by sqlglot's name.
     """
     if gold.kind != "rows" or gold.truncated:
         return None
-    keyed = _with_keys(gold_sql)
+    keyed = _with_keys(gold_sql, known_dialect(dialect))
     if keyed is None:
         return None
     sql, keys, first, count = keyed
@@ -121,13 +126,14 @@ def ranks(
     return found if last - found.first == len(gold.rows) else None
 
 
-def inner_cuts(sql: str) -> list[str]:
+def inner_cuts(sql: str, *, dialect: str = "sqlite") -> list[str]:
     """Return the subqueries of a query that order or cut rows for it, as queries of their own.
 
     One that refers to the query around it stands for itself no more, and fails where it is run.
     """
+    dialect = known_dialect(dialect)
     try:
-        tree = parse_one(sql)
+        tree = parse_one(sql, dialect=dialect)
     except (SqlglotError, RecursionError, ValueError):
         return []
     common = tree.args.get("with_")
@@ -138,23 +144,23 @@ def inner_cuts(sql: str) -> list[str]:
         alone = inner.copy()
         if common is not None and not inner.find_ancestor(exp.With):
             alone.set("with_", common.copy())
-        found.append(alone.sql(dialect="sqlite"))
+        found.append(alone.sql(dialect=dialect))
     return found
 
 
-def _with_keys(sql: str) -> tuple[str, int, int, int | None] | None:
+def _with_keys(sql: str, dialect: str) -> tuple[str, int, int, int | None] | None:
     """Return the query with its sort keys as further columns and without its cut.
 
     Behind it stand the number of keys, and of the cut the first row's place and the rows' number.
     """
     try:
-        tree = parse_one(sql)
+        tree = parse_one(sql, dialect=dialect)
     except (SqlglotError, RecursionError, ValueError):
         return None
     order = tree.args.get("order")
     if not isinstance(tree, exp.Select):
         return None
-    if order is None and (tree.args.get("limit") is None or select_form(sql).ordered):
+    if order is None and (tree.args.get("limit") is None or select_form(sql, dialect).ordered):
         return None
     cut = [_whole(tree.args.get(part)) for part in ("limit", "offset")]
     if None in cut:
@@ -185,7 +191,7 @@ def _with_keys(sql: str) -> tuple[str, int, int, int | None] | None:
     for number, key in enumerate(keys):
         keyed.append("expressions", exp.alias_(key, f"sentinel_rank_{number}"))
     count = None if limit == -1 else limit
-    return keyed.sql(dialect="sqlite"), len(keys), max(0, offset or 0), count
+    return keyed.sql(dialect=dialect), len(keys), max(0, offset or 0), count
 
 
 def _whole(part: object) -> int | None:

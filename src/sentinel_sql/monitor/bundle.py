@@ -144,6 +144,8 @@ def _load(folder: Path) -> Monitor:
             clock=manifest["clock"],
             commit_on_error=manifest["commit_on_error"],
             max_steps=manifest["max_steps"],
+            dialect=manifest.get("dialect"),
+            time_zone=manifest.get("time_zone"),
         )
         return Monitor(
             estimators=estimators,
@@ -193,6 +195,8 @@ def _manifest(monitor: Monitor) -> dict[str, Any]:
         "commit_on_error": its.commit_on_error,
         "max_steps": its.max_steps,
         "clock": its.clock,
+        "dialect": its.dialect,
+        "time_zone": its.time_zone,
         "head": its.head.name,
         "settings": settings_of(its.head),
         "delivery": {
@@ -321,16 +325,19 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     manifest = read_document(path, kind="monitor", stated=FORMAT, again=_AGAIN, refusal=BundleError)
     if manifest.get("sha256") != _with_hash(manifest)["sha256"]:
         raise BundleError(f"{path} is damaged: its content isn't what was saved; {_AGAIN}")
-    cap, clock = manifest.get("max_steps"), manifest.get("clock")
+    cap = manifest.get("max_steps")
+    texts = [manifest.get(name) for name in ("clock", "dialect", "time_zone")]
     if not (
         isinstance(manifest.get("agent"), str)
         and isinstance(manifest.get("commit_on_error"), bool)
         and isinstance(manifest.get("facts"), dict)
         and isinstance(manifest["facts"].get("probed", False), bool)
         and (cap is None or (type(cap) is int and cap > 0))
-        and isinstance(clock, str | None)
+        and all(isinstance(text, str | None) for text in texts)
     ):
-        raise BundleError(f"{path} is damaged: agent, clock or step cap isn't one; {_AGAIN}")
+        raise BundleError(
+            f"{path} is damaged: agent, clock, dialect or step cap isn't one; {_AGAIN}"
+        )
     return manifest
 
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from sentinel_sql.monitor.calibration import CalibrationMap
 from sentinel_sql.monitor.delivery_estimator import Delivery
-from sentinel_sql.monitor.features.grounding import keys_of
-from sentinel_sql.monitor.features.references import Keys
+from sentinel_sql.monitor.features.keys import keys_of
 from sentinel_sql.monitor.features.ten_features import FEATURES, FeatureState
 from sentinel_sql.monitor.head import FittedHead, Head
 from sentinel_sql.monitor.prefix_scores import PrefixScores
@@ -66,6 +65,8 @@ class Estimators:
         unanswerable_map: raw answerability score at a committed answer → ε.
         schema: the database's schema; if None, the grounding features keep their defaults.
         clock: the database's own current time, for questions without one.
+        dialect: the SQL of the database, for questions without one; None for SQLite's.
+        time_zone: the fixed time zone of the database's sessions; None if it has none.
         commit_on_error: the agent's setting: a final SQL that fails counts as an answer.
         max_steps: the agent's step cap, or None if it is unknown.
     """
@@ -81,11 +82,13 @@ class Estimators:
     clock: str | None
     commit_on_error: bool = False
     max_steps: int | None = None
+    dialect: str | None = None
+    time_zone: str | None = None
 
     @cached_property
-    def keys(self) -> Keys | None:
-        """The schema's foreign keys in the form that the features read."""
-        return keys_of(self.schema)
+    def surroundings(self) -> Surroundings:
+        """The database of the fit in the form that heads and features read."""
+        return Surroundings(keys=keys_of(self.schema), clock=self.clock, dialect=self.dialect)
 
     def open(self, question: AskedQuestion) -> MonitorSession:
         """Start assessing a run, at t = 0."""
@@ -133,9 +136,9 @@ class MonitorSession:
 
     def __init__(self, estimators: Estimators, question: AskedQuestion) -> None:
         self._estimators = estimators
-        surroundings = Surroundings(keys=estimators.keys, clock=question.clock or estimators.clock)
+        surroundings = estimators.surroundings.of(question)
         self._reading = estimators.head.read(question, surroundings)
-        self._features = FeatureState(question, surroundings.keys, surroundings.clock)
+        self._features = FeatureState(question, surroundings)
         self._t = 0
         self._committed: Commitment | None = None
         self._assessment: Assessment | None = None

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sentinel_sql.monitor.features.references import Keys
 from sentinel_sql.monitor.features.ten_features import FeatureState
 from sentinel_sql.monitor.head import Bools, FittedHead, Floats, Head, JointHead
-from sentinel_sql.monitor.surroundings import Surroundings
+from sentinel_sql.monitor.surroundings import NOWHERE, Surroundings
 from sentinel_sql.trajectory.record import Trajectory, commitment
 from sentinel_sql.trajectory.render import SCORING_TOKENS, TRAINING_TOKENS, Commitment
 
@@ -35,13 +34,13 @@ class ReadRun:
 
 
 def read_run(
-    trajectory: Trajectory, *, head: Head[Any], keys: Keys | None, clock: str | None
+    trajectory: Trajectory, *, head: Head[Any], surroundings: Surroundings = NOWHERE
 ) -> ReadRun:
     """Read a recorded run step by step, as a live session would."""
     question = trajectory.question
-    surroundings = Surroundings(keys=keys, clock=question.clock or clock)
+    surroundings = surroundings.of(question)
     reading = head.read(question, surroundings)
-    state = FeatureState(question, surroundings.keys, surroundings.clock)
+    state = FeatureState(question, surroundings)
     training, scoring = [reading.snapshot(TRAINING_TOKENS)], [reading.snapshot(SCORING_TOKENS)]
     committed: Commitment | None = None
     for step in trajectory.steps:

@@ -112,7 +112,11 @@ def _cases(
                 "runs or question files say otherwise: give the labelled ones"
             )
         gold, answer = (
-            Answer(sql=sql, result=database.execute(mode.postprocess(sql)))
+            Answer(
+                sql=sql,
+                result=database.execute(mode.postprocess(sql)),
+                dialect=database.dialect,
+            )
             for sql in (gold_sql, final_sql)
         )
         cases[run_id] = Case.of(run_id, question.text, gold, answer)

@@ -120,7 +120,14 @@ def check_questions(
                 found["uncompared"].append(question.id)
             else:
                 verdicts = [
-                    strict_match(equivalence, question.text, gold_sql, gold, reading)
+                    strict_match(
+                        equivalence,
+                        question.text,
+                        gold_sql,
+                        gold,
+                        reading,
+                        dialect=database.dialect,
+                    )
                     for reading in _read_answer(question.gold_answer)
                 ]
                 same = True if True in verdicts else verdicts[0]
@@ -150,9 +157,9 @@ def check_questions(
 
 def _undetermined(sql: str, gold: ExecutionResult, database: Database) -> str | None:
     """Return why the data don't determine a gold query's result, or None."""
-    known = ranks(sql, gold, database.execute)
+    known = ranks(sql, gold, database.execute, dialect=database.dialect)
     if known is not None:
-        ordered = select_form(sql).ordered
+        ordered = select_form(sql, database.dialect).ordered
         if known.cut_through_a_tie and not ordered:
             return "its LIMIT cuts rows that have no order: give it an ORDER BY, or ask for all"
         if known.cut_through_a_tie:
@@ -161,8 +168,8 @@ def _undetermined(sql: str, gold: ExecutionResult, database: Database) -> str | 
             return (
                 "rows of equal rank come in any order: order by something more if the order counts"
             )
-    for inner in inner_cuts(sql):
-        within = ranks(inner, database.execute(inner), database.execute)
+    for inner in inner_cuts(sql, dialect=database.dialect):
+        within = ranks(inner, database.execute(inner), database.execute, dialect=database.dialect)
         if within is not None and within.cut_through_a_tie:
             return "the LIMIT of a subquery cuts through a tie: order by something more there"
     return None

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sentinel_sql.agent.react import Asked, make_trajectory
 from sentinel_sql.arguments import checked
-from sentinel_sql.database.executor import Database
+from sentinel_sql.database.executor import Database, time_zone_of
 from sentinel_sql.database.probes.probe import Prober
 from sentinel_sql.errors import InputError, QuestionsError, StoreError
 from sentinel_sql.pipeline.ask_many import Tally, ask_many
@@ -145,6 +145,8 @@ def collect(
         database=database.name,
         clock=database.clock,
         schema_sha256=database.schema.sha256,
+        dialect=database.dialect,
+        time_zone=time_zone_of(database),
     )
     with TrajectoryStore.open(store, manifest=manifest) as opened:
         held = opened.ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -12,14 +13,18 @@ from typing import Any, Self
 
 import numpy as np
 
+from sentinel_sql.address import shown_address, without_password
 from sentinel_sql.database.executor import Database, summarize
 from sentinel_sql.database.opening import open_database
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
 from sentinel_sql.errors import CannotFitError, InputError
 from sentinel_sql.evaluation_store.record import Evaluation
+from sentinel_sql.hospital.copies.copy import dialect_of_address
+from sentinel_sql.hospital.copies.files import CopiedHospital
+from sentinel_sql.hospital.copies.recorded_sql import in_other_sql
 from sentinel_sql.hospital.folder import HospitalFolder
 from sentinel_sql.hospital.recordings import ENDING as RECORDINGS
-from sentinel_sql.hospital.schema import CLOCK
+from sentinel_sql.hospital.schema import CLOCK, DATABASE
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.record import JudgeName, Label
 from sentinel_sql.monitor.bundle import load, save
@@ -31,6 +36,7 @@ from sentinel_sql.questions.pools import Pools, make_pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
 from sentinel_sql.storage.whole_file import write_whole
+from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Trajectory
 from sentinel_sql.trajectory.store import read_trajectories
 
@@ -58,6 +64,8 @@ class DemoFolder:
         pools, labels, monitor: made from the runs.
         stamp: marks the folder as a demo's. When the demo is complete, it holds the path of the
             runs and the version.
+        address: the database that answers are taken from: the hospital's file, or its copy.
+        questions: the benchmark in the SQL of this database.
     """
 
     hospital: HospitalFolder
@@ -67,12 +75,21 @@ class DemoFolder:
     labels: Path
     monitor: Path
     stamp: Path
+    address: str
+    questions: Path
 
     @classmethod
-    def at(cls, folder: Path, runs: Path) -> Self:
-        """Return the paths of a demo in this folder."""
+    def at(cls, folder: Path, runs: Path, address: str | None = None) -> Self:
+        """Return the paths of a demo in this folder; `address` is that of the hospital's copy."""
+        hospital = HospitalFolder.at(folder)
+        if address is None:
+            questions = hospital.questions
+        else:
+            questions = CopiedHospital.at(folder, dialect_of_address(address)).questions
         return cls(
-            hospital=HospitalFolder.at(folder),
+            hospital=hospital,
+            address=str(hospital.database) if address is None else address,
+            questions=questions,
             runs=runs if runs.is_dir() else folder / f"runs{RECORDINGS}",
             confidences=folder / "confidences",
             pools=folder / "pools.json",
@@ -90,18 +107,30 @@ def find_demo(folder: Path) -> DemoFolder | None:
         made_by_us = stamp["version"] == version("sentinel-sql")
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return DemoFolder.at(folder, runs) if made_by_us and runs.exists() else None
+    if not made_by_us or not runs.exists():
+        return None
+    return DemoFolder.at(folder, runs, stamp.get("database"))
 
 
 def build(
-    folder: Path, *, runs: Path, confidences: Path | None = None, on_stage: OnStage
+    folder: Path,
+    *,
+    runs: Path,
+    confidences: Path | None = None,
+    database: str | None = None,
+    on_stage: OnStage,
 ) -> DemoFolder:
     """Build the hospital, label the runs over it, and fit a monitor on them.
+
+    With a `database`, the hospital is copied into it. What the agents saw stays as it was recorded
+    over SQLite; their SQL is translated where that is possible, and every answer and gold query is
+    executed over the copy.
 
     Args:
         folder: made if absent; parts of an older demo are replaced.
         runs: runs of one agent over the default benchmark.
         confidences: folder of the agent's own model's confidences in these answers, or None.
+        database: address of the database to copy the hospital into, or None.
         on_stage: called at the start of each stage.
 
     Raises:
@@ -109,17 +138,32 @@ def build(
         InputError: the path is no folder, or it holds files that no demo made.
         LabelsError: the runs are of other questions than the benchmark's.
         CannotFitError: there are too few runs of a kind.
-        DatabaseError: the folder can't be written.
+        DatabaseError: the folder or the database can't be written.
     """
-    demo = DemoFolder.at(folder, runs)
+    demo = DemoFolder.at(folder, runs, database)
+    if database is not None and runs.is_dir():
+        raise InputError(
+            "a demo over another database needs a recordings file, whose SQL it translates: leave "
+            "out --runs or --database"
+        )
     ours = _require_ours(demo, confidences=confidences is not None)
     recorded = list(read_trajectories(runs))
     on_stage("building a hospital of 100 patients, and 1,000 questions over it")
     if demo.stamp.exists():  # until the new demo is complete, mark the folder as incomplete
         _mark(demo, confidences=ours)
-    HospitalFolder.write(folder, seed=SEED)
+    made_hospital = HospitalFolder.write(folder, seed=SEED)
+    if database is not None:
+        on_stage(f"copying the hospital into {shown_address(database)}")
+        dialect = CopiedHospital.write(made_hospital, database).dialect
+        recorded, kept = in_other_sql(recorded, dialect)
+        on_stage(
+            f"translating the recorded SQL into {dialect}'s: {kept:,} queries can't be, and stay "
+            "SQLite's; what the agents saw stays as recorded"
+        )
     _mark(demo, confidences=ours or confidences is not None)
-    if demo.runs != runs:
+    if database is not None:
+        write_whole(demo.runs, gzip.compress(b"".join(map(encode, recorded)), mtime=0))
+    elif demo.runs != runs:
         shutil.copyfile(runs, demo.runs)
         demo.runs.chmod(0o600)
     if ours:
@@ -128,12 +172,12 @@ def build(
         shutil.copytree(confidences, demo.confidences)
         for file in demo.confidences.iterdir():
             file.chmod(0o600)
-    questions = read_questions([demo.hospital.questions])
+    questions = read_questions([demo.questions])
     pools = make_pools(questions, seed=SEED)
     pools.write(demo.pools)
     on_stage(f"judging {len(recorded):,} recorded runs: gold and answer are both executed")
-    with open_database(demo.hospital.database, clock=CLOCK) as database:
-        made = label_runs(recorded, questions, database, JUDGE, MODE)
+    with open_database(demo.address, name=DATABASE, clock=CLOCK) as opened:
+        made = label_runs(recorded, questions, opened, JUDGE, MODE)
     write_labels(demo.labels, made.header, made.labels)
     labels = {label.question_id: label for label in made.labels}
     on_stage("fitting the monitor: heads on the train pool, thresholds on the calibration pool")
@@ -150,6 +194,7 @@ def build(
         confidences=confidences is not None,
         version=version("sentinel-sql"),
         runs=str(demo.runs.absolute()),
+        **({} if database is None else {"database": without_password(database)}),
     )
     return demo
 

@@ -29,7 +29,6 @@ from sentinel_sql.monitor.delivery_estimator import (
     hybrid_inputs,
 )
 from sentinel_sql.monitor.families.table import PROBES
-from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.head import Bools, Floats, Head, Ints
 from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.session import Estimators, Monitor
@@ -42,7 +41,7 @@ from sentinel_sql.pipeline.inputs import (
     pools_from,
     runs_from,
 )
-from sentinel_sql.pipeline.scoring import label_of, prefix_scores
+from sentinel_sql.pipeline.scoring import label_of, prefix_scores, surroundings_of
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.trajectory.record import AgentInfo, Trajectory
 
@@ -101,13 +100,14 @@ def fit(
     pools = pools_from(pools)
     header, labels = labels_from(labels, header)
     schema = header.schema if header.schema.tables else None
+    surroundings = surroundings_of(header)
     agent, by_pool, left_out = _sort_by_pool(runs_from(trajectories), pools, labels)
     train, calibration = (
         _Pool.read(
             by_pool[name],
             labels=labels,
             pools=pools,
-            reader=lambda run: read_run(run, head=kind, keys=keys_of(schema), clock=header.clock),
+            reader=lambda run: read_run(run, head=kind, surroundings=surroundings),
         )
         for name in ("train", "calibration")
     )
@@ -165,6 +165,8 @@ def fit(
         clock=header.clock,
         commit_on_error=agent.commit_on_error,
         max_steps=agent.max_steps,
+        dialect=header.dialect,
+        time_zone=header.time_zone,
     )
     on_progress(4, STAGES)
 

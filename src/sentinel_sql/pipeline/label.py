@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.database.equivalence import Equivalence
-from sentinel_sql.database.executor import Database, ExecutionResult
+from sentinel_sql.database.executor import Database, ExecutionResult, time_zone_of
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.answer_form import select_form
 from sentinel_sql.labels.file import write_labels
@@ -154,7 +154,7 @@ def compare_runs(
     """
     equivalence = mode_named(mode)
     runs = list(trajectories)
-    question_of = _questions_of_runs(runs, questions, database.clock)
+    question_of = _questions_of_runs(runs, questions, database)
     labels: dict[str, Label] = {}
     unlabelled: dict[str, str] = {}
     by_gold: dict[str, list[Trajectory]] = defaultdict(list)
@@ -187,6 +187,8 @@ def compare_runs(
             database=database.name,
             clock=database.clock,
             schema=database.schema,
+            dialect=database.dialect,
+            time_zone=time_zone_of(database),
         ),
         labels=tuple(labels[r.question.id] for r in runs if r.question.id in labels),
         unlabelled=unlabelled,
@@ -203,7 +205,7 @@ def _is_reworded(run: Trajectory, question: Question) -> bool:
 
 
 def _questions_of_runs(
-    runs: Sequence[Trajectory], questions: Sequence[Question], clock: str
+    runs: Sequence[Trajectory], questions: Sequence[Question], database: Database
 ) -> dict[str, Question]:
     by_id = {question.id: question for question in questions}
     question_of: dict[str, Question] = {}
@@ -216,10 +218,15 @@ def _questions_of_runs(
                 f"two runs have the question id {run_id!r}: label stores whose runs have "
                 "distinct ids"
             )
-        if run.question.clock not in (None, clock):
+        if run.question.clock not in (None, database.clock):
             raise LabelsError(
                 f"run {run_id!r} was recorded at the clock {run.question.clock}, but the "
-                f"database's is {clock}: give --clock '{run.question.clock}'"
+                f"database's is {database.clock}: give --clock '{run.question.clock}'"
+            )
+        if run.question.dialect not in (None, database.dialect):
+            raise LabelsError(
+                f"the SQL of run {run_id!r} is {run.question.dialect}'s, but the database reads "
+                f"{database.dialect}'s: give the database that the agent queried"
             )
         if question_id is None:
             strangers.append(run_id)
@@ -268,7 +275,7 @@ def _compare(
             outcome="answered",
             reason=TIMED_OUT if given.timed_out else OUT_OF_MEMORY,
         )
-    strict = strict_match(mode, question.text, gold_sql, gold, given)
+    strict = strict_match(mode, question.text, gold_sql, gold, given, dialect=database.dialect)
     if strict is None:
         return "cut"
     correct: bool | None = strict
@@ -278,14 +285,14 @@ def _compare(
         reason = "strict-match"
     else:
         right = _nearest_gold(mode.postprocess(gold_sql), gold, given, database)
-        if strict_match(mode, question.text, gold_sql, right, given):
+        if strict_match(mode, question.text, gold_sql, right, given, dialect=database.dialect):
             correct, reason = True, TIED
         else:
             correct, reason = judge_mismatch(
                 run.question.id,
                 question.text,
-                Answer(sql=gold_sql, result=right),
-                Answer(sql=final_sql, result=given),
+                Answer(sql=gold_sql, result=right, dialect=database.dialect),
+                Answer(sql=final_sql, result=given, dialect=database.dialect),
             )
     return Label(
         question_id=run.question.id,
@@ -301,9 +308,9 @@ def _nearest_gold(
     gold_sql: str, gold: ExecutionResult, given: ExecutionResult, database: Database
 ) -> ExecutionResult:
     """Return the possible gold result that is closest to the answer; tied rows may vary."""
-    if given.kind != "rows" or not select_form(gold_sql).ordered:
+    if given.kind != "rows" or not select_form(gold_sql, database.dialect).ordered:
         return gold
-    known = ranks(gold_sql, gold, database.execute)
+    known = ranks(gold_sql, gold, database.execute, dialect=database.dialect)
     return gold if known is None else known.nearest(gold, given)
 
 

@@ -30,12 +30,11 @@ from sentinel_sql.evaluation.studies.leakage import (
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor import crossfit
 from sentinel_sql.monitor.bundle import HEADS
-from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.prefix_scores import Bools, Floats, Ints
 from sentinel_sql.monitor.snapshots import ReadRun, read_run
 from sentinel_sql.monitor.snapshots import Task as FitTask
-from sentinel_sql.pipeline.scoring import label_of
+from sentinel_sql.pipeline.scoring import label_of, surroundings_of
 from sentinel_sql.pipeline.word_reader import WordReader
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
@@ -151,8 +150,8 @@ def leakage_battery(
             continue
         kind = HEADS[head]
         if split is not None and not inputs:
-            keys = keys_of(header.schema if header.schema.tables else None)
-            inputs = [read_run(run, head=kind, keys=keys, clock=header.clock) for run in runs]
+            surroundings = surroundings_of(header)
+            inputs = [read_run(run, head=kind, surroundings=surroundings) for run in runs]
         loop = (
             None if split is None else _head_loop(kind, inputs, task, read.templates, split, seed)
         )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sentinel_sql.database.executor import time_zone_of
 from sentinel_sql.database.probes.probe import Prober, Probing
 from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory.record import NearestValue, Probes, Step, Trajectory
@@ -117,6 +118,8 @@ def _manifest(source: str | Path, runs: Sequence[Trajectory], prober: Prober) ->
             "database": manifest.database or runs[0].question.database or database.name,
             "clock": database.clock,
             "schema_sha256": database.schema.sha256,
+            "dialect": database.dialect,
+            "time_zone": time_zone_of(database),
         }
     )
 

@@ -9,7 +9,6 @@ from sentinel_sql.monitor.heads.contributions import Term, contributions
 from sentinel_sql.monitor.heads.linear import FittedLinearHead, LinearHead
 from sentinel_sql.monitor.heads.ngrams import name_ngrams
 from sentinel_sql.monitor.session import Monitor
-from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import Prefix, commitment
 from sentinel_sql.trajectory.render import TOKEN, render_question, render_step
 
@@ -39,9 +38,7 @@ def weights(monitor: Monitor, prefix: Prefix) -> Mapping[str, list[dict[str, Any
     estimators = monitor.estimators
     if not isinstance(estimators.head, LinearHead):
         return {}
-    surroundings = Surroundings(
-        keys=estimators.keys, clock=prefix.question.clock or estimators.clock
-    )
+    surroundings = estimators.surroundings.of(prefix.question)
     words = _Words(prefix)
     weights_by_head = {}
     for head, sign in _SIGNS.items():

@@ -8,14 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from sentinel_sql.errors import LabelsError, StoreError
-from sentinel_sql.labels.record import Label
+from sentinel_sql.labels.record import Label, LabelsHeader
+from sentinel_sql.monitor.features.keys import keys_of
 from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Estimators
+from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.pipeline.parallel_scoring import AssessedRun, assess_runs
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
 
 _ENDINGS = {"answer": "answered", "abstention": "abstained", None: "cap"}
+
+
+def surroundings_of(header: LabelsHeader) -> Surroundings:
+    """Return what labels say of their runs' database, in the form that a monitor reads."""
+    return Surroundings(
+        keys=keys_of(header.schema if header.schema.tables else None),
+        clock=header.clock,
+        dialect=header.dialect,
+    )
 
 
 def label_of(trajectory: Trajectory, labels: Mapping[str, Label]) -> Label:

@@ -23,13 +23,12 @@ from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.crossfit import assign_folds
 from sentinel_sql.monitor.families.alarms import FEATURES as ALARM_FEATURES
 from sentinel_sql.monitor.families.table import ALARMS, ALL_FAMILIES, DEFAULT_FAMILIES, select
-from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.monitor.head import Floats
 from sentinel_sql.monitor.heads.linear import LinearHead, fit_ngrams, fit_regimes
 from sentinel_sql.monitor.snapshots import read_run
-from sentinel_sql.pipeline.scoring import label_of
+from sentinel_sql.pipeline.scoring import label_of, surroundings_of
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -80,8 +79,8 @@ def screen_features(
             "some first"
         )
     head = LinearHead(families=ALL_FAMILIES)
-    keys = keys_of(header.schema if header.schema.tables else None)
-    read_runs = [read_run(run, head=head, keys=keys, clock=header.clock) for run in runs_used]
+    surroundings = surroundings_of(header)
+    read_runs = [read_run(run, head=head, surroundings=surroundings) for run in runs_used]
     templates = [pools.template_of(run.question.id) for run in runs_used]
     correct = np.array([labels[run.question.id].correct is True for run in runs_used], np.bool_)
     folds = assign_folds(

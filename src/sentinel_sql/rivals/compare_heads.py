@@ -12,12 +12,11 @@ from sentinel_sql.errors import CannotFitError, InputError, StoreError
 from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.crossfit import assign_folds, out_of_fold
-from sentinel_sql.monitor.features.grounding import keys_of
 from sentinel_sql.monitor.head import Bools, FittedHead, Floats, Head, Ints
 from sentinel_sql.monitor.snapshots import Task, fit_heads, read_run
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.pipeline.fit import FEWEST
-from sentinel_sql.pipeline.scoring import label_of
+from sentinel_sql.pipeline.scoring import label_of, surroundings_of
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.rivals.candidates import (
     CandidateRow,
@@ -160,9 +159,8 @@ def _head_scores(
     header: LabelsHeader,
     folds: Mapping[int, Ints],
 ) -> CandidateScores:
-    schema = header.schema if header.schema.tables else None
-    keys = keys_of(schema)
-    read = [read_run(run, head=head, keys=keys, clock=header.clock) for run in trajectories_used]
+    surroundings = surroundings_of(header)
+    read = [read_run(run, head=head, surroundings=surroundings) for run in trajectories_used]
     ends = np.cumsum([len(run.scoring) for run in read])
     starts = np.concatenate([[0], ends[:-1]])
     tasks = (
@@ -188,7 +186,7 @@ def _head_scores(
             head,
             fitted,
             trajectories_used,
-            lambda run: Surroundings(keys=keys, clock=run.question.clock or header.clock),
+            lambda run: surroundings.of(run.question),
         ),
     )
 

@@ -119,7 +119,14 @@ class Asker:
         ours, theirs = (
             self.agent.database.execute(self.mode.postprocess(query)) for query in (recorded, sql)
         )
-        same = strict_match(self.mode, run.question.text, recorded, ours, theirs)
+        same = strict_match(
+            self.mode,
+            run.question.text,
+            recorded,
+            ours,
+            theirs,
+            dialect=self.agent.database.dialect,
+        )
         return "cut" if same is None else "same" if same else "other"
 
 

@@ -58,12 +58,20 @@ def wrong_field(record: str, error: ValidationError) -> InputError:
 
 
 class AskedQuestion(Record):
-    """The question that the agent got. Gold and labels are stored elsewhere, by `id`."""
+    """The question that the agent got. Gold and labels are stored elsewhere, by `id`.
+
+    `database`, `clock`, `dialect` and `time_zone` describe its database: the name, its own
+    current time, its SQL by sqlglot's name, and the fixed time zone of its sessions. In runs of
+    earlier versions, which knew only SQLite, the last two are None.
+    """
 
     id: str
     text: str
     database: str | None = None
     clock: str | None = None
+    # Written only if known, so that other runs keep their bytes.
+    dialect: Annotated[str | None, Field(exclude_if=lambda it: it is None)] = None
+    time_zone: Annotated[str | None, Field(exclude_if=lambda it: it is None)] = None
 
     @property
     def is_wordless(self) -> bool:

@@ -49,6 +49,8 @@ class StoreManifest(Record):
     database: str | None = None
     clock: str | None = None
     schema_sha256: str | None = None
+    dialect: str | None = None
+    time_zone: str | None = None
 
 
 def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
@@ -333,7 +335,7 @@ def _check_manifest(folder: Path, wanted: StoreManifest | None) -> StoreManifest
         raise StoreError(
             _another_agent(folder, existing.agent.fingerprint, wanted.agent.fingerprint)
         )
-    for name in ("database", "clock", "schema_sha256"):
+    for name in ("database", "clock", "schema_sha256", "dialect", "time_zone"):
         theirs, ours = getattr(wanted, name), getattr(existing, name)
         if None not in (theirs, ours) and theirs != ours:
             raise StoreError(

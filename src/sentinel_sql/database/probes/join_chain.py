@@ -12,7 +12,7 @@ LONGEST_CHAIN = 8
 """Most sources of a counted chain (our choice), since each source costs one query."""
 
 
-def chain_counts(query: exp.Expr, sources: QuerySources) -> list[str]:
+def chain_counts(query: exp.Expr, sources: QuerySources, *, dialect: str = "sqlite") -> list[str]:
     """Return one counting query for each source of the join chain; none without a chain.
 
     The first query counts the rows of the first source under the conditions on this source alone.
@@ -33,6 +33,7 @@ def chain_counts(query: exp.Expr, sources: QuerySources) -> list[str]:
         _count(
             query,
             select,
+            dialect,
             joins=joins[:stage],
             conditions=[part for part, needed in conditions if needed <= stage or stage == last],
         )
@@ -61,7 +62,12 @@ def _select_with_chain(query: exp.Expr) -> exp.Select | None:
 
 
 def _count(
-    query: exp.Expr, select: exp.Select, *, joins: list[exp.Join], conditions: list[exp.Expr]
+    query: exp.Expr,
+    select: exp.Select,
+    dialect: str,
+    *,
+    joins: list[exp.Join],
+    conditions: list[exp.Expr],
 ) -> str:
     counting = exp.Select(
         expressions=[exp.Count(this=exp.Star())],
@@ -73,7 +79,7 @@ def _count(
     common = query.args.get("with_")
     if common is not None:
         counting.set("with_", common.copy())
-    return counting.sql(dialect="sqlite")
+    return counting.sql(dialect=dialect)
 
 
 def _place_needed(part: exp.Expr, select: exp.Select, sources: QuerySources) -> int:

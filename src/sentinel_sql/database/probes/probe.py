@@ -18,9 +18,15 @@ from sqlglot import exp
 from sentinel_sql.database.executor import Database, ExecutionResult, Limits
 from sentinel_sql.database.probes.join_chain import chain_counts
 from sentinel_sql.database.probes.query_sources import QuerySources
-from sentinel_sql.database.probes.text_lookups import TextLookup, nearest, quote_name, text_lookups
+from sentinel_sql.database.probes.text_lookups import (
+    TextLookup,
+    column_name,
+    nearest,
+    table_name,
+    text_lookups,
+)
 from sentinel_sql.database.sqlite.safety import only_statement
-from sentinel_sql.sql_tree import parse_all
+from sentinel_sql.sql_tree import known_dialect, parse_all
 
 PROBE_LIMITS = Limits(seconds=0.5, rows=5_001, cell=1_000, total=8_000_000)
 """Bounds of one probe (our choice). Open the database of a `Prober` with these."""
@@ -81,6 +87,7 @@ class Prober:
 
     def __init__(self, database: Database, *, seconds: float = STEP_SECONDS) -> None:
         self._database = database
+        self._dialect = known_dialect(database.dialect)
         self._seconds = seconds
         self._lock = threading.Lock()
         self._cache: OrderedDict[str, Probing] = OrderedDict()
@@ -110,13 +117,16 @@ class Prober:
     def _probe(self, sql: str) -> Probing:
         until = time.monotonic() + self._seconds
         nulls = self._nulls(sql, until)
-        query = _parse(sql)
+        query = _parse(sql, self._dialect)
         if query is None:
             return Probing(nulls=nulls)
         sources = QuerySources(query, self._database.schema)
-        chain = tuple(self._count(count, until) for count in chain_counts(query, sources))
+        chain = tuple(
+            self._count(count, until)
+            for count in chain_counts(query, sources, dialect=self._dialect)
+        )
         lookups, misses = 0, []
-        for lookup in _first(text_lookups(query, sources), MOST_LOOKUPS):
+        for lookup in _first(text_lookups(query, sources, dialect=self._dialect), MOST_LOOKUPS):
             found = self._execute(lookup.sql, until)
             if found is not None:
                 lookups += 1
@@ -125,12 +135,12 @@ class Prober:
         return Probing(chain=chain, nulls=nulls, lookups=lookups, near_misses=tuple(misses))
 
     def _nulls(self, sql: str, until: float) -> tuple[float | None, ...]:
-        statement = only_statement(sql)
+        statement = self._only_statement(sql)
         if statement is None:
             return ()
         # The bracket is on its own line, because the statement may end in a comment.
         wrapped = f"({statement}\n)"
-        shape = self._execute(f"SELECT * FROM {wrapped} LIMIT 0", until)  # noqa: S608
+        shape = self._execute(f"SELECT * FROM {wrapped} AS probed LIMIT 0", until)  # noqa: S608
         if shape is None or not shape.columns:
             return ()
         names = [f"c{number}" for number in range(len(shape.columns))]
@@ -145,6 +155,12 @@ class Prober:
             return (None,) * len(shown)
         rows, *filled = (cell if isinstance(cell, int) else 0 for cell in result.rows[0])
         return tuple(1.0 - count / rows for count in filled) if rows else ()
+
+    def _only_statement(self, sql: str) -> str | None:
+        if self._dialect == "sqlite":
+            return only_statement(sql)
+        query = _parse(sql, self._dialect)
+        return query.sql(dialect=self._dialect) if isinstance(query, exp.Query) else None
 
     def _count(self, sql: str, until: float) -> int | None:
         result = self._execute(sql, until)
@@ -167,9 +183,12 @@ class Prober:
             if (table, column) in self._values:
                 self._values.move_to_end((table, column))
                 return self._values[table, column]
-        name = quote_name(column)
+        schema = self._database.schema
+        name = column_name(schema, table, column)
+        # a column of SQLite holds values of any type, and one elsewhere those of its type
+        texts_only = f"typeof({name}) = 'text'" if self._dialect == "sqlite" else f"{name} <> ''"
         result = self._execute(
-            f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE typeof({name}) = 'text' "  # noqa: S608
+            f"SELECT DISTINCT {name} FROM {table_name(schema, table)} WHERE {texts_only} "  # noqa: S608
             f"LIMIT {MOST_VALUES + 1}",
             until,
         )
@@ -191,11 +210,11 @@ class Prober:
         return result if result.kind in ("rows", "empty") else None
 
 
-def _parse(sql: str) -> exp.Expr | None:
+def _parse(sql: str, dialect: str) -> exp.Expr | None:
     # Nesting slows the parser down; these bounds are those of the monitor's features.
     if len(sql) > LONGEST_PROBED or sql.count("(") > MOST_BRACKETS:
         return None
-    trees = parse_all(sql)
+    trees = parse_all(sql, dialect=dialect)
     return trees[0] if len(trees) == 1 else None
 
 

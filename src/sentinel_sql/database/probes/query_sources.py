@@ -62,13 +62,18 @@ class QuerySources:
             select = select.find_ancestor(exp.Select)
         return None
 
+    @property
+    def schema(self) -> Schema:
+        """The schema by which tables and columns are found."""
+        return self._schema
+
     def has(self, source: Source, column: str) -> bool:
         """Return whether a source surely has a column of that lower-case name."""
         return source.table is not None and column in self._schema.tables[source.table]
 
     def _source(self, node: exp.Expr) -> Source:
         name = folded(node.alias_or_name)
-        table = folded(node.name) if isinstance(node, exp.Table) else ""
+        table = self._schema.key_of_table(node.name, node.db) if isinstance(node, exp.Table) else ""
         known = table in self._schema.tables and table not in self._derived
         return Source(name=name, table=table if known else None)
 

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from sqlglot import exp
 
 from sentinel_sql.database.probes.query_sources import QuerySources
-from sentinel_sql.schema import folded
+from sentinel_sql.schema import Schema, folded
 
 LONGEST_TEXT = 200
 """Longest part of a literal or a stored value that is compared, in characters (our choice)."""
@@ -34,11 +34,13 @@ class TextLookup:
         return " ".join(re.split(r"[%_]+", self.literal)).strip()
 
 
-def text_lookups(query: exp.Expr, sources: QuerySources) -> Iterator[TextLookup]:
+def text_lookups(
+    query: exp.Expr, sources: QuerySources, *, dialect: str = "sqlite"
+) -> Iterator[TextLookup]:
     """Yield each text that a query compares a table's column with by =, IN or LIKE, once."""
     seen: set[str] = set()
-    for node in query.find_all(exp.EQ, exp.In, exp.Like):
-        for column, literal, condition in _comparisons(node):
+    for node in query.find_all(exp.EQ, exp.In, exp.Like, exp.ILike):
+        for column, literal, condition in _comparisons(node, dialect):
             origin = sources.origin(column)
             if origin is None or origin.source.table is None or _NO_NAME.fullmatch(literal):
                 continue
@@ -49,7 +51,8 @@ def text_lookups(query: exp.Expr, sources: QuerySources) -> Iterator[TextLookup]
                 literal=literal,
                 table=table,
                 column=name,
-                sql=f"SELECT 1 FROM {quote_name(table)} WHERE {condition} LIMIT 1",  # noqa: S608
+                sql=f"SELECT 1 FROM {table_name(sources.schema, table)} "  # noqa: S608
+                f"WHERE {condition} LIMIT 1",
             )
             if lookup.sql not in seen:
                 seen.add(lookup.sql)
@@ -77,12 +80,21 @@ def nearest(text: str, values: Iterable[str]) -> tuple[str, float] | None:
     return best
 
 
-def quote_name(name: str) -> str:
-    """Return a name in double quotes for SQLite, with quotes in it doubled."""
+def table_name(schema: Schema, table: str) -> str:
+    """Return a table's name in quotes, or as the schema says that SQL writes it."""
+    return schema.table_sql.get(table) or _quoted(table)
+
+
+def column_name(schema: Schema, table: str, column: str) -> str:
+    """Return a column's name in quotes, or as the schema says that SQL writes it."""
+    return schema.column_sql.get(table, {}).get(column) or _quoted(column)
+
+
+def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Column, str, str]]:
+def _comparisons(node: exp.Expr, dialect: str) -> Iterator[tuple[exp.Column, str, str]]:
     """Yield (column, text, condition on the bare column) of one comparison."""
     if isinstance(node, exp.In):
         sides = [(node.this, other) for other in node.expressions]
@@ -92,10 +104,10 @@ def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Column, str, str]]:
         column, text = _bare(left), _text(_bare(right))
         if isinstance(column, exp.Column) and text is not None:
             ahead, behind = _unqualified(left), _unqualified(right)
-            if isinstance(node, exp.Like):
-                yield column, text, exp.Like(this=ahead, expression=behind).sql(dialect="sqlite")
+            if isinstance(node, exp.Like | exp.ILike):
+                yield column, text, type(node)(this=ahead, expression=behind).sql(dialect=dialect)
                 return
-            yield column, text, exp.EQ(this=ahead, expression=behind).sql(dialect="sqlite")
+            yield column, text, exp.EQ(this=ahead, expression=behind).sql(dialect=dialect)
             if not isinstance(node, exp.In):
                 return
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sentinel_sql.monitor.features.references import Keys
+from sentinel_sql.monitor.features.keys import Keys
 from sentinel_sql.schema import folded
 
 ColumnKind = Literal["count", "truth", "time", "number", "identifier", "text", "unknown"]
@@ -45,7 +45,9 @@ class ColumnSources:
         self.aliases: dict[str, str] = {}
         self.tables: list[str] = []
         for node in tables:
-            name = folded(node.name)
+            name = (
+                folded(node.name) if keys is None else keys.schema.key_of_table(node.name, node.db)
+            )
             self.tables.append(name)
             self.aliases[folded(node.alias_or_name)] = name
 

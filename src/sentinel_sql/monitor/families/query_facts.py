@@ -12,12 +12,19 @@ from sqlglot import exp
 
 from sentinel_sql.monitor.families.column_kinds import ColumnKind, ColumnSources
 from sentinel_sql.monitor.features.query_parser import parse_query
-from sentinel_sql.monitor.features.references import Keys
+from sentinel_sql.monitor.surroundings import NOWHERE, Surroundings
+from sentinel_sql.sql_tree import known_dialect
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.Glob)
 _PREDICATES = (*_COMPARISONS, exp.Between, exp.In, exp.Is, exp.Exists, exp.And, exp.Or, exp.Not)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
+_KINDS_ELSEWHERE: tuple[tuple[tuple[type[exp.Expr], ...], ColumnKind], ...] = (
+    ((exp.TimestampTrunc, exp.DateTrunc, exp.Localtimestamp, exp.Localtime), "time"),
+    ((exp.Extract, exp.DateDiff, exp.Year, exp.Month, exp.Day), "number"),
+)
+"""Kinds of expressions that SQLite doesn't have."""
+_TIME_TYPES = tuple(exp.DataType.TEMPORAL_TYPES)
 _TIME_FUNCTIONS = frozenset(["date", "datetime", "time", "strftime"])
 _YEAR = re.compile(r"(?<!\d)(?:19|20|21|22)\d\d(?!\d)")
 
@@ -98,13 +105,13 @@ class QueryFacts:
 
 
 @lru_cache(maxsize=64)
-def query_facts(sql: str, keys: Keys | None) -> QueryFacts | None:
+def query_facts(sql: str, surroundings: Surroundings = NOWHERE) -> QueryFacts | None:
     """Return what a query does; None if it can't be parsed as a query."""
-    query = parse_query(sql)
+    query = parse_query(sql, surroundings.dialect)
     if query is None:
         return None
     try:
-        return _Reader(query, keys).facts()
+        return _Reader(query, surroundings).facts()
     except RecursionError:
         return None
 
@@ -112,12 +119,13 @@ def query_facts(sql: str, keys: Keys | None) -> QueryFacts | None:
 class _Reader:
     """One pass over a query's tree."""
 
-    def __init__(self, query: exp.Query, keys: Keys | None) -> None:
+    def __init__(self, query: exp.Query, surroundings: Surroundings) -> None:
         self._query = query
+        self._sqlite = known_dialect(surroundings.dialect) == "sqlite"
         self._nodes: dict[type[exp.Expr], list[Any]] = {}
         for node in query.walk():
             self._nodes.setdefault(type(node), []).append(node)
-        self._columns = ColumnSources(self._all(exp.Table), keys)
+        self._columns = ColumnSources(self._all(exp.Table), surroundings.keys)
 
     def facts(self) -> QueryFacts:
         outer = _outermost(self._query)
@@ -175,7 +183,9 @@ class _Reader:
             ),
             divides=any(isinstance(node, exp.Div) for node in inside),
             subtracts=any(isinstance(node, exp.Sub) for node in inside),
-            subtracts_times=any(
+            # SQLite keeps times as texts, whose difference is that of the years
+            subtracts_times=self._sqlite
+            and any(
                 all(
                     isinstance(side, exp.Column) and self._columns.kind_of(side) == "time"
                     for side in (node.this.unnest(), node.expression.unnest())
@@ -184,7 +194,8 @@ class _Reader:
             ),
             contradicts=self._contradicts(nulls, filters),
             now="now" in literals
-            or bool(self._all(exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime)),
+            or bool(self._all(exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime))
+            or (not self._sqlite and bool(self._all(exp.Localtimestamp, exp.Localtime))),
             numbers=frozenset(
                 float(number)
                 for text in literals
@@ -222,10 +233,16 @@ class _Reader:
             isinstance(node, exp.Anonymous) and node.name.lower() in _TIME_FUNCTIONS
         ):
             return "time"
+        if not self._sqlite and isinstance(node, exp.Cast) and node.to.is_type(*_TIME_TYPES):
+            return "time"
         if isinstance(
             node, (exp.Sum, exp.Avg, exp.Round, exp.Cast, exp.Abs, exp.Neg, *_ARITHMETIC)
         ):
             return "number"
+        if not self._sqlite:
+            return next(
+                (kind for nodes, kind in _KINDS_ELSEWHERE if isinstance(node, nodes)), "unknown"
+            )
         return "unknown"
 
     def _filters(self) -> Iterator[Filter]:

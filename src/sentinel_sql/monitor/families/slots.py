@@ -12,7 +12,7 @@ from types import MappingProxyType
 from sentinel_sql.monitor.families.query_facts import QueryFacts
 from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.families.wording import Wording
-from sentinel_sql.monitor.features.references import Keys
+from sentinel_sql.monitor.features.keys import Keys
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {

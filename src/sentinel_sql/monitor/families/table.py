@@ -119,12 +119,11 @@ class DenseState:
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
         """Read one more step; `committed` says whether it commits to an answer or abstains."""
-        keys, clock = self._surroundings.keys, self._surroundings.clock
         seen = StepView(
             step=step,
             committed=committed,
-            query=query_facts(step.sql, keys) if step.sql else None,
-            analysis=analyse_sql(step.sql, keys, clock) if step.sql else None,
+            query=query_facts(step.sql, self._surroundings) if step.sql else None,
+            analysis=analyse_sql(step.sql, self._surroundings) if step.sql else None,
             result=read_result(step.observation),
         )
         for state in self._states:

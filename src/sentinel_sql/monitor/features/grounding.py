@@ -15,8 +15,8 @@ from sentinel_sql.monitor.features.literals import (
     ungrounded_fraction,
 )
 from sentinel_sql.monitor.features.query_parser import parse_query
-from sentinel_sql.monitor.features.references import Keys, References, analyse
-from sentinel_sql.schema import Schema
+from sentinel_sql.monitor.features.references import References, analyse
+from sentinel_sql.monitor.surroundings import NOWHERE, Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion, Step
 from sentinel_sql.trajectory.render import Commitment
 
@@ -34,9 +34,8 @@ class Analysis:
 class GroundingState:
     """Counts over all queries, and the share of ungrounded literals of the committed one."""
 
-    def __init__(self, question: AskedQuestion, keys: Keys | None, clock: str | None) -> None:
-        self._keys = keys
-        self._clock = clock
+    def __init__(self, question: AskedQuestion, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
         self._evidence = Evidence()
         self._evidence.add(question.text)
         self._analyses: dict[str, Analysis] = {}
@@ -49,7 +48,7 @@ class GroundingState:
         if step.sql:
             analysis = self._analyses.get(step.sql)
             if analysis is None:
-                analysis = analyse_sql(step.sql, self._keys, self._clock)
+                analysis = analyse_sql(step.sql, self._surroundings)
                 self._analyses[step.sql] = analysis
             self._failed += analysis.references.failed
             self._bad_joins += analysis.references.bad_joins
@@ -62,7 +61,7 @@ class GroundingState:
 
     def values(self) -> dict[str, float | None]:
         """Return the features, None where nothing was observed or no schema is known."""
-        known = self._keys is not None
+        known = self._surroundings.keys is not None
         return {
             "failed_refs": float(self._failed) if known else None,
             "bad_joins": float(self._bad_joins) if known else None,
@@ -71,22 +70,23 @@ class GroundingState:
 
 
 @lru_cache(maxsize=64)
-def analyse_sql(sql: str, keys: Keys | None, clock: str | None) -> Analysis:
+def analyse_sql(sql: str, surroundings: Surroundings = NOWHERE) -> Analysis:
     """Return references and literals of one SQL text; none if it can't be parsed as a query."""
-    query = parse_query(sql)
+    keys, dialect = surroundings.keys, surroundings.dialect
+    query = parse_query(sql, dialect)
     if query is None:
         return Analysis()
     try:
         return Analysis(
-            references=NO_REFERENCES if keys is None else analyse(query, keys),
+            references=NO_REFERENCES if keys is None else analyse(query, keys, dialect),
             literals=tuple(
-                literals_of(query, clock=clock, names=() if keys is None else keys.names)
+                literals_of(
+                    query,
+                    clock=surroundings.clock,
+                    names=() if keys is None else keys.names,
+                    dialect=dialect,
+                )
             ),
         )
     except RecursionError:
         return Analysis()
-
-
-def keys_of(schema: Schema | None) -> Keys | None:
-    """Return the schema's keys, or None without a schema."""
-    return None if schema is None else Keys(schema=schema)

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sentinel_sql.sql_tree import known_dialect
+
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[ t](\d{2}:\d{2})(?::\d{2})?)?)?)?")
 _MONTH_DAY = re.compile(r"(\d{2})-(\d{2})")
@@ -43,6 +45,9 @@ _MONTHS: Mapping[str, int] = {
     "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
 }  # fmt: skip
 _POSITIONS = (exp.Limit, exp.Offset, exp.Ordered, exp.Group)
+_FORMS_ELSEWHERE = (exp.Interval, exp.Extract, exp.TimestampTrunc, exp.DateTrunc, exp.Bracket)
+"""Expressions that SQLite doesn't have, whose literals belong to the form of a query."""
+_UNIT_FUNCTIONS = frozenset({"date_part", "date_trunc", "date_diff", "date_add", "date_sub"})
 _BOUND_MONTHS = frozenset({"01", "12"})
 _BOUND_DAYS = frozenset({"01", "28", "29", "30", "31"})
 _BOUND_TIMES = frozenset({"00:00", "23:59"})
@@ -115,19 +120,29 @@ class Evidence:
         )
 
 
-def literals_of(query: exp.Expr, *, clock: str | None, names: Collection[str]) -> list[Literal]:
+def literals_of(
+    query: exp.Expr,
+    *,
+    clock: str | None,
+    names: Collection[str],
+    dialect: str | None = None,
+) -> list[Literal]:
     """Return the literals of a query that need grounding, without the exempt ones.
 
     Args:
         query: the parsed query.
         clock: the database's own current time, or None.
         names: the schema's table and column names, in lower case.
+        dialect: the query's SQL; None for SQLite's.
     """
     constants = _clock_constants(clock)
+    elsewhere = known_dialect(dialect) != "sqlite"
     found = []
     for node in query.find_all(exp.Literal):
         text = _fold(node.this)
         parent = node.parent
+        if elsewhere and _is_form(parent):
+            continue
         if node.is_string:
             pattern = isinstance(parent, exp.Like | exp.ILike | exp.Glob)
             if not text or text in constants or text in names or _MODIFIER.fullmatch(text):
@@ -141,6 +156,12 @@ def literals_of(query: exp.Expr, *, clock: str | None, names: Collection[str]) -
             if not structural and not isinstance(parent, _POSITIONS):
                 found.append(Literal(text, number=True))
     return found
+
+
+def _is_form(parent: exp.Expr | None) -> bool:
+    if isinstance(parent, exp.Anonymous):
+        return parent.name.lower() in _UNIT_FUNCTIONS
+    return isinstance(parent, _FORMS_ELSEWHERE)
 
 
 def ungrounded_fraction(literals: Iterable[Literal], evidence: Evidence) -> float:

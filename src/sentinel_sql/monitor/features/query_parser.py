@@ -12,7 +12,7 @@ from functools import lru_cache
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sentinel_sql.sql_tree import parse_one
+from sentinel_sql.sql_tree import known_dialect, parse_one
 
 LONGEST_QUERY = 20_000
 """Characters of a query that is still parsed; ours: bounds the parser's time on hostile SQL."""
@@ -21,18 +21,22 @@ MOST_BRACKETS = 200
 """Opening brackets of a query that is still parsed; ours: bounds the parser's depth."""
 
 _QUERY = re.compile(r"\s*(?:\(\s*)*(?:select|with|values)\b", re.IGNORECASE)
+_STARTS = {"duckdb": re.compile(r"\s*(?:\(\s*)*(?:select|with|values|from)\b", re.IGNORECASE)}
+"""How a query begins in a dialect where it can also begin otherwise."""
 
 
 @lru_cache(maxsize=64)
-def parse_query(sql: str) -> exp.Query | None:
+def parse_query(sql: str, dialect: str | None = None) -> exp.Query | None:
     """Parse one SQL text; None if it isn't a readable query. Don't change the tree: it is shared.
 
-    A small cache is enough: it serves the features of the newest step, and repeated queries.
+    `dialect` is sqlglot's name; None reads SQLite's SQL, and so does a name that sqlglot doesn't
+    know. A small cache is enough: it serves the features of the newest step, and repeated queries.
     """
-    if len(sql) > LONGEST_QUERY or sql.count("(") > MOST_BRACKETS or not _QUERY.match(sql):
+    begins = _STARTS.get(dialect or "", _QUERY)
+    if len(sql) > LONGEST_QUERY or sql.count("(") > MOST_BRACKETS or not begins.match(sql):
         return None
     try:
-        query = parse_one(sql)
+        query = parse_one(sql, dialect=known_dialect(dialect))
     except (SqlglotError, RecursionError):
         return None
     return query if isinstance(query, exp.Query) else None

@@ -1,27 +1,25 @@
 """References of a query that don't resolve, and joins without a foreign key.
 
-Names resolve as SQLite resolves them: through aliases, common table expressions, derived tables
-and, from a nested query, the queries around it. Doubtful references aren't counted, such as those
-to a table with unknown columns, or a double-quoted word that SQLite would read as a string.
+Names resolve as the query's dialect resolves them: through aliases, common table expressions,
+derived tables and, from a nested query, the queries around it. Doubtful references aren't counted,
+such as those to a table with unknown columns, or a double-quoted word that SQLite would read as a
+string.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from sqlglot import exp
 
-from sentinel_sql.schema import Schema, folded
+from sentinel_sql.monitor.features.keys import BaseColumn, Keys
+from sentinel_sql.monitor.features.stored_names import stored_names
+from sentinel_sql.schema import folded
+from sentinel_sql.sql_tree import known_dialect
 
-ROW_IDS = frozenset({"rowid", "oid", "_rowid_"})
-CATALOGUE = frozenset(
-    {"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema", "dual"}
-)
-
-BaseColumn = tuple[str, str]
-Columns = Mapping[str, "BaseColumn | None"]
+Columns = Mapping[str, BaseColumn | None]
+"""The columns of a source by name, with the table's column behind each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,63 +30,9 @@ class References:
     bad_joins: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Keys:
-    """The columns that a schema's foreign keys connect.
-
-    Two objects are equal only if they are the same object, so that they can be keys of a cache.
-    """
-
-    schema: Schema
-
-    @cached_property
-    def _targets(self) -> Mapping[BaseColumn, frozenset[BaseColumn]]:
-        direct: dict[BaseColumn, set[BaseColumn]] = {}
-        for key in self.schema.foreign_keys:
-            source, target = (key.table, key.column), (key.to_table, key.to_column)
-            direct.setdefault(source, {source}).add(target)
-            direct.setdefault(target, {target})
-        changed = True
-        while changed:
-            changed = False
-            for reached in direct.values():
-                further = set().union(*(direct[column] for column in reached)) - reached
-                reached |= further
-                changed = changed or bool(further)
-        return {column: frozenset(reached) for column, reached in direct.items()}
-
-    def ties(self, table: str, column: str) -> bool:
-        """Return whether a declared foreign key leads from the column, or to it."""
-        return (table, column) in self._targets
-
-    @cached_property
-    def identifying(self) -> Mapping[str, frozenset[str]]:
-        """The columns of each table to which other tables refer."""
-        found: dict[str, set[str]] = {}
-        for key in self.schema.foreign_keys:
-            found.setdefault(key.to_table, set()).add(key.to_column)
-        return {table: frozenset(columns) for table, columns in found.items()}
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The schema's table and column names."""
-        columns = (column for table in self.schema.tables.values() for column in table)
-        return frozenset([*self.schema.tables, *columns])
-
-    def justify_join(self, left: BaseColumn, right: BaseColumn) -> bool:
-        """Return whether foreign keys justify a join of the two columns.
-
-        They do if a key leads from one column to the other, or if both lead to the same column
-        (ours): two tables that each reference `admissions.hadm_id` may be joined on it. A
-        self-join on a key column is justified, too.
-        """
-        nothing: frozenset[BaseColumn] = frozenset()
-        return bool(self._targets.get(left, nothing) & self._targets.get(right, nothing))
-
-
-def analyse(query: exp.Expr, keys: Keys) -> References:
+def analyse(query: exp.Expr, keys: Keys, dialect: str | None = None) -> References:
     """Count the unresolved references and the joins without a foreign key of a parsed query."""
-    walk = _Walk(keys)
+    walk = _Walk(keys, known_dialect(dialect))
     walk.query(query, ctes={}, outer=None)
     return References(failed=walk.failed, bad_joins=walk.bad_joins)
 
@@ -110,8 +54,9 @@ class _Scope:
 class _Walk:
     """One pass over one query, with its counts."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, dialect: str) -> None:
         self._keys = keys
+        self._names = stored_names(keys, dialect)
         self.failed = 0
         self.bad_joins = 0
 
@@ -149,8 +94,8 @@ class _Walk:
         known = dict(ctes)
         recursive = bool(with_.args.get("recursive"))
         for cte in with_.expressions:
-            name = folded(cte.alias)
-            named = [folded(column.name) for column in cte.args["alias"].columns]
+            name = self._names.alias_of(cte)
+            named = [self._names.of(column) for column in cte.args["alias"].columns]
             if recursive or named:
                 known[name] = dict.fromkeys(named) if named else None
             columns = self.query(cte.this, known, outer)
@@ -173,7 +118,9 @@ class _Walk:
         for join in joins:
             self._join(join, scope, ctes)
         output = self._output(node, scope)
-        aliases = {folded(item.alias) for item in node.expressions if isinstance(item, exp.Alias)}
+        aliases = {
+            self._names.alias_of(item) for item in node.expressions if isinstance(item, exp.Alias)
+        }
         clauses = [
             *node.expressions,
             *(join.args["on"] for join in joins if join.args.get("on") is not None),
@@ -204,7 +151,10 @@ class _Walk:
                 self._join(join, scope, ctes)
             if not node.alias:
                 return
-        name = folded(node.alias_or_name)
+        alias = node.args.get("alias")
+        if isinstance(alias, exp.TableAlias) and alias.columns:
+            columns = None  # its columns have other names here
+        name = self._names.alias_of(node) or self._names.of(node.this)
         if name and name not in scope.sources:
             scope.sources[name] = columns
         else:
@@ -213,18 +163,16 @@ class _Walk:
             self._join(join, scope, ctes)
 
     def _table(self, node: exp.Table, ctes: Mapping[str, Columns | None]) -> Columns | None:
-        if not isinstance(node.this, exp.Identifier):
+        if not isinstance(node.this, exp.Identifier) or node.args.get("pivots"):
             return None
-        name = folded(node.name)
+        name = self._names.of(node.this)
         if name in ctes and not node.db:
             return ctes[name]
-        if name in CATALOGUE or (node.db and folded(node.db) != "main"):
-            return None
-        known = self._keys.schema.tables.get(name)
-        if known is None:
-            self.failed += 1
-            return None
-        return {column: (name, column) for column in known}
+        key = self._names.table(node)
+        if key:
+            return self._names.columns(key)
+        self.failed += key is not None
+        return None
 
     def _join(self, join: exp.Join, scope: _Scope, ctes: Mapping[str, Columns | None]) -> None:
         before = scope.all_columns
@@ -233,7 +181,7 @@ class _Walk:
         if join.args.get("method") == "NATURAL":
             scope.merged.update(after or ())
         for column in join.args.get("using") or ():
-            name = folded(column.name)
+            name = self._names.of(column)
             scope.merged.add(name)
             if after is None or any(source is None for source in before):
                 continue
@@ -249,7 +197,7 @@ class _Walk:
             if isinstance(item, exp.Star) or (
                 isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
             ):
-                owner = folded(item.table) if isinstance(item, exp.Column) else ""
+                owner = self._names.of(item.args.get("table"))
                 starred = [scope.sources.get(owner)] if owner else scope.all_columns
                 for source in starred:
                     if source is None:
@@ -257,8 +205,12 @@ class _Walk:
                     for name, base in source.items():
                         output.setdefault(name, base)
                 continue
-            name = folded(item.alias_or_name)
             inner = item.this if isinstance(item, exp.Alias) else item
+            name = self._names.alias_of(item)
+            if not name:
+                name = self._names.of(inner.this) or folded(item.name)
+                if not self._names.sqlite and not isinstance(inner, exp.Column):
+                    return None  # the database names it, in its own way
             found = self._base(inner, scope) if isinstance(inner, exp.Column) else None
             # SQLite names an unnamed expression by its text, which the tree doesn't keep.
             output[name or f"?{len(output)}"] = found[1] if found else None
@@ -277,36 +229,44 @@ class _Walk:
             elif isinstance(node, exp.Query) and node is not clause:
                 self.query(node, ctes, scope)
             elif isinstance(node, exp.In) and isinstance(node.args.get("field"), exp.Column):
-                # `x IN name` names a table.
+                # `x IN name` names a table in SQLite, and a list in DuckDB.
                 name = folded(node.args["field"].name)
-                known = name in ctes or name in self._keys.schema.tables or name in CATALOGUE
-                self.failed += not known
+                known = name in ctes or name in self._keys.schema.tables
+                if self._names.sqlite:
+                    self.failed += not (known or self._names.in_catalogue(name))
 
     def _resolves(self, column: exp.Column, scope: _Scope, aliases: set[str]) -> bool:
-        name, owner = folded(column.name), folded(column.table)
+        names = self._names
+        name, owner = names.of(column.this), names.of(column.args.get("table"))
         at: _Scope | None = scope
         if owner:
             while at is not None:
                 if owner in at.sources:
                     source = at.sources[owner]
                     star = isinstance(column.this, exp.Star)
-                    return source is None or star or name in source or name in ROW_IDS
+                    return source is None or star or name in source or name in names.row_ids
                 at = at.outer
-            return bool(column.args.get("db"))
-        if isinstance(column.this, exp.Star) or name in aliases or column.this.quoted:
+            # DuckDB reads a field of a column in the same way
+            return bool(column.args.get("db")) or (not names.sqlite and _has(scope, owner))
+        if isinstance(column.this, exp.Star) or name in aliases or name in names.words:
+            return True
+        if names.sqlite and column.this.quoted:
+            return True
+        if _has(scope, name):
             return True
         while at is not None:
-            sources = at.all_columns
-            if any(source is None or name in source for source in sources):
+            # other databases than SQLite also take the name of a source for its rows
+            if at.all_columns and name in names.row_ids:
                 return True
-            if sources and name in ROW_IDS:
+            if not names.sqlite and name in at.sources:
                 return True
             at = at.outer
         return False
 
     def _base(self, column: exp.Column, scope: _Scope) -> tuple[Columns, BaseColumn | None] | None:
         """Return the source of a column, and the table's column behind it."""
-        name, owner = folded(column.name), folded(column.table)
+        name = self._names.of(column.this)
+        owner = self._names.of(column.args.get("table"))
         at: _Scope | None = scope
         while at is not None:
             if owner:
@@ -336,6 +296,15 @@ class _Walk:
     def _judge(self, left: BaseColumn | None, right: BaseColumn | None) -> None:
         if left is not None and right is not None and not self._keys.justify_join(left, right):
             self.bad_joins += 1
+
+
+def _has(scope: _Scope | None, name: str) -> bool:
+    """Return whether a source here or further out has a column, or may have it."""
+    while scope is not None:
+        if any(source is None or name in source for source in scope.all_columns):
+            return True
+        scope = scope.outer
+    return False
 
 
 def _own_nodes(clause: exp.Expr) -> Iterator[exp.Expr]:

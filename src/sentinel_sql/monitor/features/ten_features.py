@@ -14,9 +14,9 @@ import numpy as np
 
 from sentinel_sql.monitor.features.execution import ExecutionState
 from sentinel_sql.monitor.features.grounding import GroundingState
-from sentinel_sql.monitor.features.references import Keys
 from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.head import Floats
+from sentinel_sql.monitor.surroundings import NOWHERE, Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion, Prefix, Step, commitment
 from sentinel_sql.trajectory.render import Commitment
 
@@ -82,10 +82,10 @@ are the values of an unsuspicious run."""
 class FeatureState:
     """The features of a growing prefix. Observing a step costs time for that step only."""
 
-    def __init__(self, question: AskedQuestion, keys: Keys | None, clock: str | None) -> None:
+    def __init__(self, question: AskedQuestion, surroundings: Surroundings = NOWHERE) -> None:
         self._telemetry = TelemetryState()
         self._execution = ExecutionState()
-        self._grounding = GroundingState(question, keys, clock)
+        self._grounding = GroundingState(question, surroundings)
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
         """Read one more step; `committed` says whether it commits to an answer or abstains."""
@@ -104,9 +104,9 @@ class FeatureState:
         )
 
 
-def features(prefix: Prefix, keys: Keys | None, clock: str | None) -> Mapping[str, float]:
+def features(prefix: Prefix, surroundings: Surroundings = NOWHERE) -> Mapping[str, float]:
     """Return the ten features of a prefix by name."""
-    state = FeatureState(prefix.question, keys, clock)
+    state = FeatureState(prefix.question, surroundings)
     for step in prefix.steps:
         state.observe(step, commitment(step, commit_on_error=prefix.commit_on_error))
     return dict(zip(FEATURES, state.vector().tolist(), strict=True))
