@@ -55,6 +55,7 @@ _STOP = frozenset(_STOP_WORDS.split())
 """Words of questions that name no stored text, as `words_of` gives them."""
 
 _EVERYDAY_WORDS = """
+measured measurement examination laboratory lab final change
 above acute affecting age blood body care cause center change chest child chronic condition control
 current date days death delivery device disease discharged dose drug early effect elsewhere end
 event external family female fluid general group heart high home hospital infection initial injury
@@ -219,7 +220,7 @@ class _Asked:
             if best is not None:
                 found[at] = (best[1], best[0])
         whole = sum(self.weight(word) for word in words)
-        match = _Match(likeness=0.0, weight=0.0, places=frozenset())
+        match = self._said(entry, whole)
         for places in self._runs(sorted(found)):
             held: dict[str, float] = {}
             for at in places:
@@ -235,6 +236,16 @@ class _Asked:
             if (share, weight) > (match.likeness, match.weight):
                 match = _Match(likeness=share, weight=weight, places=frozenset(places))
         return match
+
+    def _said(self, entry: Entry, whole: float) -> _Match:
+        """Return the match of a text of several words that the question has word for word."""
+        size = len(entry.words)
+        if size > 1 and not self._index.schema_words.issuperset(entry.words):
+            for start in range(len(self.words) - size + 1):
+                if self.words[start : start + size] == entry.words:
+                    places = frozenset(range(start, start + size))
+                    return _Match(likeness=1.0, weight=whole, places=places)
+        return _Match(likeness=0.0, weight=0.0, places=frozenset())
 
     def _runs(self, places: Sequence[int]) -> Iterator[list[int]]:
         """Split the places of words into those that stand beside one another."""
