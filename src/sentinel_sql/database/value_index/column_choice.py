@@ -1,7 +1,8 @@
 """Chooses the columns whose texts are names of things, codes or labels, and no person's data.
 
 docs/decisions/0017 explains the rules. A column is left out if its name, its table's name
-or its values say that it may identify people, and if its texts are free text, numbers or nearly unique.
+or its values say that it may identify people, and if its texts are free text, numbers or
+nearly unique.
 """
 
 from __future__ import annotations
