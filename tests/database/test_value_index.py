@@ -103,7 +103,8 @@ def test_hint_shows_the_stored_spelling_and_its_code(database: Database) -> None
         "results.ward = 'north wing'",
         "d_tests.label = 'heparin sodium (porcine)' (code 't1')",
     }
-    assert hints("serum urea nitrogn of 2100?", database).lines[0].startswith("d_tests.label = 'urea")
+    misspelt = hints("serum urea nitrogn of 2100?", database)
+    assert misspelt.lines[0].startswith("d_tests.label = 'urea")
     assert hints("who is the nurse of patient 12?", database).text == ""
 
 
