@@ -7,8 +7,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 
 from sentinel_sql.database.executor import Database
+from sentinel_sql.database.opening import open_database
 from sentinel_sql.database.value_index.index import Entry, ValueIndex
 from sentinel_sql.database.value_index.opening import open_value_index
 from sentinel_sql.database.value_index.words import words_of
@@ -110,12 +112,17 @@ class Hints:
         return "\n".join(self.lines)
 
 
-def hints(question: str, database: Database, *, index: ValueIndex | None = None) -> Hints:
+def hints(
+    question: str,
+    database: Database | str | PathLike[str],
+    *,
+    index: ValueIndex | None = None,
+) -> Hints:
     """Find the stored texts that a question may mean.
 
     Args:
         question: the question in words.
-        database: its database.
+        database: its database, or the path or address of it.
         index: the database's open value index. By default the index is opened, and made at the
             first use, beside the database's file or in the user's cache.
 
@@ -123,10 +130,13 @@ def hints(question: str, database: Database, *, index: ValueIndex | None = None)
         At most `MOST` texts; none where nothing is alike.
 
     Raises:
-        DatabaseError: the index can't be made.
+        DatabaseError: the database can't be opened, or the index can't be made.
     """
     if index is not None:
         return find_hints(question, index)
+    if isinstance(database, str | PathLike):
+        with open_database(database) as opened_database:
+            return hints(question, opened_database)
     with open_value_index(database) as opened:
         return find_hints(question, opened)
 
