@@ -36,6 +36,7 @@ What comes out of each:
     └── close               Answer
     open_database       Database, such as SqliteDatabase: Schema, Limits, DatabaseHealth
     └── execute             ExecutionResult
+    hints               Hints
 
 What can be raised, and the exit code of the command where it is:
 

@@ -136,15 +136,21 @@ def _extras() -> Iterator[Finding]:
 
 def _database(address: str, clock: str | None) -> Finding:
     from sentinel_sql.database.opening import open_database
+    from sentinel_sql.database.value_index.opening import columns_in
 
     try:
         with open_database(address, clock=clock) as opened:
             health = opened.health()
+            indexed = columns_in(opened)
             detail = "; ".join(
                 [
                     f"{len(opened.schema.tables)} tables, clock {opened.clock}",
                     health.detail,
                     *health.warnings,
+                    "no value index"
+                    if indexed is None
+                    else "value index of "
+                    + ", ".join(f"{it.table}.{it.column} ({it.texts})" for it in indexed),
                 ]
             )
     except SentinelError as error:

@@ -1,7 +1,8 @@
 """Chooses the columns whose texts are names of things, codes or labels, and no person's data.
 
-docs/decisions explains the rules. A column is left out if its name, its table's name or its values
-say that it may identify people, and if its texts are free text, numbers or nearly unique.
+docs/decisions/0017 explains the rules. A column is left out if its name, its table's name
+or its values say that it may identify people, and if its texts are free text, numbers or
+nearly unique.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ _TIME_TYPES = ("date", "time")
 _NAME_PART = re.compile(r"[a-z]+")
 
 _PERSONAL_COLUMNS_WORDS = """
-address addr email mail phone telephone tel mobile cell fax street zip zipcode postcode postal
+address addr email mail phone telephone tel mobile fax street zip zipcode postcode postal
 city town surname forename firstname lastname fullname middlename maidenname nickname username
 login account password passwd token secret ssn passport iban licence license mrn nhs initials
 signature photo birth birthplace comment comments note notes remark remarks narrative message
-body contact guardian spouse kin author doctor physician nurse surgeon provider caregiver
+contact guardian spouse kin author doctor physician nurse surgeon provider caregiver
 prescriber attending employer url website ip
 """
 PERSONAL_COLUMNS = frozenset(_PERSONAL_COLUMNS_WORDS.split())

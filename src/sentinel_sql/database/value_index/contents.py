@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sentinel_sql.database.executor import Cell, Database, ExecutionResult
 from sentinel_sql.database.value_index.column_choice import Candidate, candidates
+from sentinel_sql.database.value_index.personal_texts import look_personal
 
 PAGE = 5_000
 """Rows of one query, so that a column of any size passes the bounds of an execution."""
@@ -97,7 +98,7 @@ def _fits(database: Database, candidate: Candidate, bounds: IndexBounds) -> bool
 
 
 def _texts(database: Database, candidate: Candidate, bounds: IndexBounds) -> tuple[StoredText, ...]:
-    """Return a column's texts; none if most of them are numbers, dates or signs."""
+    """Return a column's texts; none if most are numbers or dates, or many are people's."""
     texts: list[StoredText] = []
     unlike = 0
     for text, *codes in _pages(database, candidate):
@@ -107,7 +108,11 @@ def _texts(database: Database, candidate: Candidate, bounds: IndexBounds) -> tup
             unlike += 1
             continue
         texts.append(StoredText(text=text, codes=_distinct_codes(codes)))
-    return tuple(texts) if unlike <= len(texts) else ()
+    if unlike > len(texts):
+        return ()
+    if not candidate.opted_in and look_personal([stored.text for stored in texts]):
+        return ()
+    return tuple(texts)
 
 
 def _distinct_codes(cells: Sequence[Cell]) -> tuple[str | int, ...]:

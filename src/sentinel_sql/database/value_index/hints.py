@@ -7,9 +7,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.database.executor import Database
+from sentinel_sql.database.opening import open_database
 from sentinel_sql.database.value_index.index import Entry, ValueIndex
 from sentinel_sql.database.value_index.opening import open_value_index
 from sentinel_sql.database.value_index.words import words_of
@@ -56,6 +58,7 @@ _STOP = frozenset(_STOP_WORDS.split())
 """Words of questions that name no stored text, as `words_of` gives them."""
 
 _EVERYDAY_WORDS = """
+measured measurement examination laboratory lab final change
 above acute affecting age blood body care cause center change chest child chronic condition control
 current date days death delivery device disease discharged dose drug early effect elsewhere end
 event external family female fluid general group heart high home hospital infection initial injury
@@ -111,12 +114,17 @@ class Hints:
 
 
 @checked
-def hints(question: str, database: Database, *, index: ValueIndex | None = None) -> Hints:
+def hints(
+    question: str,
+    database: Database | str | PathLike[str],
+    *,
+    index: ValueIndex | None = None,
+) -> Hints:
     """Find the stored texts that a question may mean.
 
     Args:
         question: the question in words.
-        database: its database.
+        database: its database, or the path or address of it.
         index: the database's open value index. By default the index is opened, and made at the
             first use, beside the database's file or in the user's cache.
 
@@ -124,10 +132,13 @@ def hints(question: str, database: Database, *, index: ValueIndex | None = None)
         At most `MOST` texts; none where nothing is alike.
 
     Raises:
-        DatabaseError: the index can't be made.
+        DatabaseError: the database can't be opened, or the index can't be made.
     """
     if index is not None:
         return find_hints(question, index)
+    if isinstance(database, str | PathLike):
+        with open_database(database) as opened_database:
+            return hints(question, opened_database)
     with open_value_index(database) as opened:
         return find_hints(question, opened)
 
@@ -221,7 +232,7 @@ class _Asked:
             if best is not None:
                 found[at] = (best[1], best[0])
         whole = sum(self.weight(word) for word in words)
-        match = _Match(likeness=0.0, weight=0.0, places=frozenset())
+        match = self._said(entry, whole)
         for places in self._runs(sorted(found)):
             held: dict[str, float] = {}
             for at in places:
@@ -237,6 +248,16 @@ class _Asked:
             if (share, weight) > (match.likeness, match.weight):
                 match = _Match(likeness=share, weight=weight, places=frozenset(places))
         return match
+
+    def _said(self, entry: Entry, whole: float) -> _Match:
+        """Return the match of a text of several words that the question has word for word."""
+        size = len(entry.words)
+        if size > 1 and not self._index.schema_words.issuperset(entry.words):
+            for start in range(len(self.words) - size + 1):
+                if self.words[start : start + size] == entry.words:
+                    places = frozenset(range(start, start + size))
+                    return _Match(likeness=1.0, weight=whole, places=places)
+        return _Match(likeness=0.0, weight=0.0, places=frozenset())
 
     def _runs(self, places: Sequence[int]) -> Iterator[list[int]]:
         """Split the places of words into those that stand beside one another."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
+from sentinel_sql.errors import DatabaseError
+
 _MOST_ENTRIES = 300
 """Most entries that one lookup reads (our choice)."""
 
@@ -167,7 +169,12 @@ class ValueIndex:
 
     def _all(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._connection.execute(sql, values).fetchall()
+            try:
+                return self._connection.execute(sql, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise DatabaseError(
+                    "the value index is damaged: remove its file, and it is made anew"
+                ) from error
 
 
 def _trigrams(word: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.value_index.contents import IndexBounds, read_contents
-from sentinel_sql.database.value_index.index import ValueIndex
+from sentinel_sql.database.value_index.index import IndexedColumn, ValueIndex
 from sentinel_sql.database.value_index.index_file import FORMAT, facts_of, open_index, write_index
 from sentinel_sql.database.value_index.words import words_of
 from sentinel_sql.errors import DatabaseError, InputError
@@ -80,6 +80,19 @@ def open_value_index(
     if opened is None:
         raise DatabaseError(f"the value index {place} was removed while it was opened; try again")
     return ValueIndex(opened, settings=settings, schema_words=_schema_words(database))
+
+
+def columns_in(database: Database) -> tuple[IndexedColumn, ...] | None:
+    """Return what the index at its default place holds; None if there is none.
+
+    Raises:
+        DatabaseError: the file is something else.
+    """
+    opened = open_index(default_file(database))
+    if opened is None:
+        return None
+    with ValueIndex(opened, settings="", schema_words=frozenset()) as index:
+        return index.columns
 
 
 def default_file(database: Database) -> Path:
