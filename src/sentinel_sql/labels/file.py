@@ -140,8 +140,9 @@ def _header_json(header: LabelsHeader, *, labels: int) -> dict[str, Any]:
 
 
 def _label_json(label: Label) -> dict[str, Any]:
-    # Only verdicts of a language model have these fields.
-    unset = {name for name in ("model", "prompt_sha256") if getattr(label, name) is None}
+    # Few labels have these fields.
+    optional = ("judge", "model", "prompt_sha256")
+    unset = {name for name in optional if getattr(label, name) is None}
     return label.model_dump(exclude=unset)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sentinel_sql.database.executor import Cell, Database, ExecutionResult
+from sentinel_sql.database.executor import Database, ExecutionResult
 from sentinel_sql.labels.answer_form import select_form
+from sentinel_sql.labels.gold_answer import gold_readings
 from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
 from sentinel_sql.labels.ties import inner_cuts, ranks
 from sentinel_sql.questions.record import Question
@@ -120,10 +119,10 @@ def check_questions(
                 found["uncompared"].append(question.id)
             else:
                 verdicts = [
-                    strict_match(equivalence, question.text, gold_sql, gold, reading)
-                    for reading in _read_answer(question.gold_answer)
+                    strict_match(equivalence, question.text, gold_sql, gold, reading.result)
+                    for reading in gold_readings(question.gold_answer, question.text)
                 ]
-                same = True if True in verdicts else verdicts[0]
+                same = True if True in verdicts else verdicts[0] if verdicts else False
                 found[{True: "matched", False: "mismatched", None: "cut"}[same]].append(question.id)
             if gold.kind == "empty":
                 found["empty_gold"].append(question.id)
@@ -166,34 +165,3 @@ def _undetermined(sql: str, gold: ExecutionResult, database: Database) -> str | 
         if within is not None and within.cut_through_a_tie:
             return "the LIMIT of a subquery cuts through a tie: order by something more there"
     return None
-
-
-def _read_answer(answer: str) -> list[ExecutionResult]:
-    """Read a printed answer (rows or one cell) in two ways: with texts, and with numbers."""
-    value: object = answer
-    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        value = ast.literal_eval(answer.strip())
-    if isinstance(value, list) and all(isinstance(row, list | tuple) for row in value):
-        rows = tuple(tuple(row) for row in value)
-    else:
-        rows = ((answer,),)
-    numbers = tuple(tuple(map(_number, row)) for row in rows)
-    return [
-        ExecutionResult(
-            kind="rows" if rows else "empty",
-            columns=("",) * (len(rows[0]) if rows else 0),
-            rows=each,
-        )
-        for each in dict.fromkeys((rows, numbers))
-    ]
-
-
-def _number(cell: Cell) -> Cell:
-    if not isinstance(cell, str):
-        return cell
-    if cell.strip().casefold() in ("none", "null"):
-        return None
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(cell)
-    return cell

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 class Question:
     """A question in words, whether it is answerable, and the gold SQL if it is.
 
-    `gold_answer` is the data set's own printed answer, if it has one. `template` is the data set's
-    own name for the question's template, or None; `templates.py` then finds one.
+    `gold_answer` is the right answer as it is written down, if there is one. `template` is the data
+    set's own name for the question's template, or None; `templates.py` then finds one.
+    `answerability_stated` is False where the file has neither gold nor `answerable`; such a
+    question counts as unanswerable.
     """
 
     id: str
@@ -23,6 +25,7 @@ class Question:
     template: str | None = None
     split: str | None = None
     database: str | None = None
+    answerability_stated: bool = True
 
 
 def question_id_of(run_id: str, known: Container[str]) -> str | None:
