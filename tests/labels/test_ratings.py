@@ -149,8 +149,13 @@ def test_answerability_comes_from_the_ratings_then_the_questions_then_the_rating
     runs += [run(name, answered=False) for name in ("quiet", "missed", "told", "nothing")]
     made = rated(tmp_path, lines, runs, questions=questions)
     assert {x.question_id: x.answerable for x in made.labels} == {
-        "file": False, "over": True, "open": True, "said": False,
-        "quiet": False, "missed": True, "told": False,
+        "file": False,
+        "over": True,
+        "open": True,
+        "said": False,
+        "quiet": False,
+        "missed": True,
+        "told": False,
     }
     assert made.unlabelled == {
         "clash": "right-yet-unanswerable",

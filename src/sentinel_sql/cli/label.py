@@ -318,7 +318,7 @@ def _confirm(yes: bool) -> None:
 def check_database(opened: Database, store: Path, runs: Sequence[Trajectory]) -> None:
     """Refuse a database of another schema than the store's; warn if its name differs."""
     from sentinel_sql.errors import LabelsError
-    from sentinel_sql.trajectory.store import read_manifest
+    from sentinel_sql.trajectory.manifest import read_manifest
 
     manifest = read_manifest(store)
     if manifest is not None and manifest.schema_sha256 not in (None, opened.schema.sha256):

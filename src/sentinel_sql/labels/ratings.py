@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import csv
 import io
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
 from sentinel_sql.errors import LabelsError
+from sentinel_sql.storage.drafts import remove_dead
 from sentinel_sql.storage.paths import path_of
+from sentinel_sql.storage.run_id import ids_of_run
+from sentinel_sql.storage.whole_file import write_whole
 
 RATING_WORDS: Final[Mapping[str, bool | None]] = {
     **dict.fromkeys(("1", "1.0", "1,0", "y", "yes", "true", "correct", "right"), True),
@@ -105,6 +111,36 @@ def read_ratings(path: str | PathLike[str]) -> RatingsFile:
     )
 
 
+def forget_ratings(path: str | PathLike[str], erased_id: str) -> int:
+    """Erase the ratings of a run, or of all runs of a question; other lines keep their bytes.
+
+    Returns:
+        Number of ratings erased.
+
+    Raises:
+        LabelsError: the file is no table of ratings, or can't be read.
+        OSError: the file can't be written; it stays unchanged then.
+    """
+    path = path_of(path)
+    lines = table_lines(path, ("rating",), ID_COLUMNS)
+    header = [name.strip().casefold() for name in lines[0][1]]
+    at_id = header.index(next(name for name in ID_COLUMNS if name in header))
+    data = path.read_bytes()
+    text, codec = _text_of(data)
+    physical = io.StringIO(text, newline="").readlines()
+    kept = physical[: lines[0][0]]
+    erased = 0
+    for (before, _), (end, cells) in pairwise(lines):
+        if at_id < len(cells) and erased_id in ids_of_run(cells[at_id].strip()):
+            erased += 1
+        else:
+            kept += physical[before:end]
+    if erased:
+        write_whole(path, "".join(kept).encode(codec))
+    remove_dead(path.resolve())
+    return erased
+
+
 def majority(said: Iterable[bool | None]) -> bool | None:
     """Return what more than half of those who said anything say; None for a tie or nothing."""
     votes = [vote for vote in said if vote is not None]
@@ -178,13 +214,18 @@ def _merged(earlier: Rating, later: Rating, path: Path) -> Rating:
 
 def _decode(data: bytes) -> tuple[str, int]:
     """Return the text of a table, and how many lines before its header were left out."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace"), 0
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", "replace")
+    text, _ = _text_of(data)
     # Excel puts a line "sep=;" above the header if the user chose a separator.
     first, end, rest = text.partition("\n")
     declared = end and first.strip().casefold().startswith("sep=")
     return (rest, 1) if declared else (text, 0)
+
+
+def _text_of(data: bytes) -> tuple[str, str]:
+    """Return the text of a table, and its encoding."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace"), "utf-16"
+    with suppress(UnicodeDecodeError):
+        codec = "utf-8-sig" if data.startswith(BOM_UTF8) else "utf-8"
+        return data.decode(codec), codec
+    return data.decode("cp1252", "replace"), "cp1252"

@@ -25,6 +25,7 @@ from sentinel_sql.labels.record import (
 from sentinel_sql.labels.rules import Answer, MismatchJudge, judge_by_rules
 from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
 from sentinel_sql.labels.ties import ranks
+from sentinel_sql.labels.written_gold import label_by_written_gold
 from sentinel_sql.pipeline.inputs import (
     AnyPath,
     AnyQuestions,
@@ -33,7 +34,6 @@ from sentinel_sql.pipeline.inputs import (
     questions_from,
     runs_from,
 )
-from sentinel_sql.pipeline.written_gold import label_by_written_gold
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.trajectory.record import Trajectory
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container
 from dataclasses import dataclass
+
+from sentinel_sql.storage.run_id import ids_of_run
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +35,4 @@ def question_id_of(run_id: str, known: Container[str]) -> str | None:
     A run has the id of its question. If a question was run several times, run k has the id `id#k`
     (k in digits). A known id that itself ends like this is returned unchanged.
     """
-    if run_id in known:
-        return run_id
-    trial = re.fullmatch(r"(.+)#\d+", run_id, re.DOTALL)
-    return trial[1] if trial and trial[1] in known else None
+    return next((name for name in ids_of_run(run_id) if name in known), None)
