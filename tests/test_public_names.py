@@ -71,6 +71,7 @@ PUBLIC = [
     "fit",
     "guarded",
     "import_runs",
+    "label_by_ratings",
     "label_runs",
     "load_monitor",
     "make_pools",
@@ -133,6 +134,7 @@ PATHS = [
     "evaluate",
     "collect",
     "import_runs",
+    "label_by_ratings",
     "label_runs",
     "write_report",
 ]

@@ -18,6 +18,7 @@ from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.labels.gold_answer import gold_readings
 from sentinel_sql.labels.record import JudgeName, Label
 from sentinel_sql.pipeline.audit import export_audit
+from sentinel_sql.pipeline.check_questions import check_questions
 from sentinel_sql.pipeline.label import Labelling, label_runs
 from sentinel_sql.pipeline.llm_label import prepare
 from sentinel_sql.questions.read import read_questions
@@ -226,3 +227,17 @@ def test_a_model_and_raters_see_the_written_answer(
     labels: dict[str, Label] = {"q": made.labels[0]}
     audit = export_audit([run], [question], database, (made.header, labels), folder=tmp_path / "a")
     assert "no query" in audit.sheets[0].read_text()
+
+
+def test_questions_check_says_what_it_can_of_files_without_gold_sql(
+    database: SqliteDatabase,
+) -> None:
+    questions = [
+        Question(id="a", text="?", answerable=True, gold_answer="3"),
+        Question(id="b", text="?", answerable=True, gold_answer="[[1], [1, 2]]"),
+        Question(id="c", text="?", answerable=False, answerability_stated=False),
+    ]
+    report = check_questions(questions, database)
+    assert (report.written, report.unread_ids, report.unstated) == (2, ("b",), 1)
+    assert report.summary.startswith("no gold SQL to run; 1 of 2 gold answers")
+    assert "1 questions state no gold" in report.summary

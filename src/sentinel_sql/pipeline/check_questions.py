@@ -22,11 +22,14 @@ NAMED = 20
 class CheckReport:
     """The results of the gold queries of a question file on a database.
 
-    Every answerable question counts in one of `matched`, `mismatched`, `errors` (its gold SQL
-    fails), `uncompared` (the data set has no answer) and `cut` (the result is longer than the
-    executor keeps, and the rest would decide). `empty_gold` counts gold queries without rows.
+    Every answerable question with gold SQL counts in one of `matched`, `mismatched`, `errors` (its
+    gold SQL fails), `uncompared` (the data set has no answer) and `cut` (the result is longer than
+    the executor keeps, and the rest would decide). `empty_gold` counts gold queries without rows.
     `undetermined` counts gold queries that may return other rows over the same data, and
     `undetermined_ids` says why: the LIMIT cuts through a tie, or the order leaves rows tied.
+    `written` counts questions with a gold answer and no gold SQL, of which nothing is executed, and
+    `unread_ids` those whose gold answer means nothing. `unstated` counts questions with neither
+    gold nor `answerable`, which count as unanswerable.
     `mismatched_ids`, `empty_gold_ids` and `error_ids` (id → the database's error) list the first
     `NAMED`.
     """
@@ -41,6 +44,9 @@ class CheckReport:
     cut: int
     empty_gold: int
     undetermined: int
+    written: int
+    unstated: int
+    unread_ids: tuple[str, ...]
     mismatched_ids: tuple[str, ...]
     empty_gold_ids: tuple[str, ...]
     undetermined_ids: Mapping[str, str]
@@ -49,7 +55,21 @@ class CheckReport:
     @property
     def summary(self) -> str:
         """One line: how many queries run, and how many match."""
-        queries = self.matched + self.mismatched + self.errors + self.uncompared + self.cut
+        found = self._queries if self._with_sql or not self.written else "no gold SQL to run"
+        if self.written:
+            read = self.written - len(self.unread_ids)
+            found += f"; {read} of {self.written} gold answers without SQL can be read"
+        if self.unstated:
+            found += f"; {self.unstated} questions state no gold and count as unanswerable"
+        return found
+
+    @property
+    def _with_sql(self) -> int:
+        return self.matched + self.mismatched + self.errors + self.uncompared + self.cut
+
+    @property
+    def _queries(self) -> str:
+        queries = self._with_sql
         ran = queries - self.errors
         runs = f"all {queries} queries run" if ran == queries else f"{ran} of {queries} queries run"
         compared = self.matched + self.mismatched
@@ -71,6 +91,9 @@ class CheckReport:
             "cut": self.cut,
             "empty_gold": self.empty_gold,
             "undetermined": self.undetermined,
+            "written": self.written,
+            "unstated": self.unstated,
+            "unread_ids": list(self.unread_ids[:NAMED]),
             "mismatched_ids": list(self.mismatched_ids),
             "empty_gold_ids": list(self.empty_gold_ids),
             "undetermined_ids": dict(self.undetermined_ids),
@@ -104,6 +127,7 @@ def check_questions(
     found: dict[str, list[str]] = defaultdict(list)
     error_of: dict[str, str] = {}
     reason_of: dict[str, str] = {}
+    written = [x for x in questions if x.gold_sql is None and x.gold_answer is not None]
     total, done = sum(map(len, by_gold.values())), 0
     for gold_sql, same_gold in by_gold.items():
         prepared = equivalence.postprocess(gold_sql)
@@ -140,6 +164,9 @@ def check_questions(
         cut=len(found["cut"]),
         empty_gold=len(found["empty_gold"]),
         undetermined=len(reason_of),
+        written=len(written),
+        unstated=sum(not question.answerability_stated for question in questions),
+        unread_ids=tuple(x.id for x in written if not gold_readings(x.gold_answer or "", x.text)),
         mismatched_ids=tuple(found["mismatched"][:NAMED]),
         empty_gold_ids=tuple(found["empty_gold"][:NAMED]),
         undetermined_ids=dict(list(reason_of.items())[:NAMED]),
