@@ -177,6 +177,17 @@ def test_people_rate_runs_and_everything_left_open_is_said(
     assert read_labels(out).header.schema.tables
 
 
+def test_ratings_and_a_model_as_judge_exclude_each_other(
+    own: Project, sentinel: Sentinel, tmp_path: Path
+) -> None:
+    call = sentinel(
+        *("label", own.store, "--ratings", own.questions, "--judge", "llm"),
+        *("--out", tmp_path / "l.jsonl"),
+    )
+    assert (call.code, call.err.count("\n")) == (2, 1)
+    assert "--judge llm" in call.err
+
+
 def test_label_without_ratings_needs_questions_and_a_database(
     own: Project, sentinel: Sentinel, tmp_path: Path
 ) -> None:

@@ -97,8 +97,9 @@ def test_the_loop_runs_on_labels_without_gold_sql(
     assert len(spending_log(tmp_path / "monitor").read_text().splitlines()) == 1
     kinds = {row.labels for row in evaluation.exhibits["strict"].rows}
     assert kinds == ({"judge"} if judge == "ratings" else {"judge", "strict"})
-    written = write_report(tmp_path / "evaluation", tmp_path / "report")
-    assert written is not None
+    write_report(tmp_path / "evaluation", tmp_path / "report")
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert ("rated by people" in page) is (judge == "ratings")
     document = json.loads((tmp_path / "evaluation" / "evaluation.json").read_text())
     assert judge in json.dumps(document.get("labels", document))
     Guard.load(tmp_path / "monitor", stakes=4)

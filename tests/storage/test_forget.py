@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from sentinel_sql.cli.erasers import ERASERS
-from sentinel_sql.errors import StoreError
+from sentinel_sql.errors import SentinelError, StoreError
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.ratings import read_ratings
 from sentinel_sql.labels.record import Label, LabelsHeader
@@ -275,3 +275,31 @@ def test_a_run_is_known_by_its_own_id_and_its_questions() -> None:
     assert ids_of_run("q#12") == ("q#12", "q")
     assert ids_of_run("q#x") == ("q#x",)
     assert ids_of_run("a#1#2") == ("a#1#2", "a#1")
+
+
+@pytest.mark.parametrize("kind", ["store", "verdicts", "confidences"])
+def test_nothing_is_erased_under_a_process_that_writes(tmp_path: Path, kind: str) -> None:
+    files = Files(tmp_path)
+    files.write()
+    path = files.paths[kind]
+    writer = {
+        "store": lambda: TrajectoryStore.open(path),
+        "verdicts": lambda: VerdictLog.open(path),
+        "confidences": lambda: ConfidenceStore.open(
+            path, manifest=ConfidencesManifest(agent=AGENT)
+        ),
+    }[kind]()
+    with writer, pytest.raises(SentinelError, match="is writing to it"):  # type: ignore[attr-defined]
+        forget(files, kind)
+    assert files.ids(kind) == list(RUNS)
+
+
+def test_the_other_lines_of_a_table_of_ratings_keep_their_bytes(tmp_path: Path) -> None:
+    table = tmp_path / "r.csv"
+    table.write_bytes(
+        b'\xef\xbb\xbfsep=;\r\nid;rating;note\r\nq;1;"SECRET\r\nROW"\r\nb;0;"kept\r\nas it is"\r\n'
+    )
+    ERASERS["ratings"][1](table, "q")
+    assert table.read_bytes() == (
+        b'\xef\xbb\xbfsep=;\r\nid;rating;note\r\nb;0;"kept\r\nas it is"\r\n'
+    )

@@ -194,14 +194,14 @@ def _named_in(path: Path, erased_id: str, known: frozenset[str]) -> Iterator[str
     """Yield the files in which the id, or one of the texts, literally stands."""
     bounded = rf"(?<![\w#]){re.escape(erased_id)}(?!\w)"
     forms = {form for text in known for form in _forms(text)}
-    pattern = re.compile("|".join([bounded, *map(re.escape, sorted(forms))]))
+    pattern = re.compile("|".join([bounded, *map(re.escape, sorted(forms))]).encode())
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if not file.is_file():
             continue
         data = file.read_bytes()
         with suppress(OSError, EOFError):
             data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-        if pattern.search(data.decode("utf-8", "replace")):
+        if pattern.search(data):
             yield file.name if path.is_dir() else str(file)
 
 
