@@ -85,6 +85,9 @@ def outcome(made: Labelling) -> bool | str | None:
         ("87.34", "SELECT max(dose) FROM t", False),
         ("0012", "SELECT '0012'", True),
         ("iv", "SELECT nothing FROM t", False),
+        ("42 mg", "SELECT 43", False),
+        ("2100-04-03", "SELECT '2100-03-04'", False),
+        ("2100-04-03", "SELECT '2100-04-03 00:00:00'", True),
     ],
 )
 def test_an_answer_is_right_if_it_is_the_written_one(
@@ -105,6 +108,13 @@ def test_an_answer_is_right_if_it_is_the_written_one(
         ('["iv", 1.5]', "SELECT drug, dose FROM t WHERE dose = 1.5", "What is it?"),
         ("1,234", "SELECT 1234", "What is it?"),
         ("0012", "SELECT 12", "What is it?"),
+        ("42 mg", "SELECT 42", "What is it?"),
+        ("$1,200.50", "SELECT 1200.5", "What is it?"),
+        ("50 %", "SELECT 0.5", "What is it?"),
+        ("50%", "SELECT 50", "What is it?"),
+        ("87,33", "SELECT 87.33", "What is it?"),
+        ("03/04/2100", "SELECT '2100-04-03'", "What is it?"),
+        ("3.4.2100", "SELECT '2100-03-04'", "What is it?"),
         ("87.3", "SELECT max(dose) FROM t", "What is it?"),
         ("87", "SELECT max(dose) FROM t", "What is it?"),
         ("['po', 'iv', 'im']", "SELECT drug FROM t ORDER BY dose", "Which drugs, ordered by dose?"),

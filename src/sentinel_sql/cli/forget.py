@@ -194,7 +194,9 @@ def _named_in(path: Path, erased_id: str, known: frozenset[str]) -> Iterator[str
     """Yield the files in which the id, or one of the texts, literally stands."""
     bounded = rf"(?<![\w#]){re.escape(erased_id)}(?!\w)"
     forms = {form for text in known for form in _forms(text)}
-    pattern = re.compile("|".join([bounded, *map(re.escape, sorted(forms))]).encode())
+    pattern = re.compile(
+        "|".join([bounded, *map(re.escape, sorted(forms))]).encode(errors="surrogateescape")
+    )
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if not file.is_file():
             continue

@@ -23,8 +23,9 @@ NO_QUERY = "-- no query: the answer itself is given"
 """Stands where the gold query would, for judges and raters."""
 
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
-_SEPARATORS = re.compile(r"\s*(?:[,;|\n]|\band\b)\s*")
+_WITH_UNIT = re.compile(r"[^\d+-]*([+-]?\d{1,15}(?:,\d{1,15})*(?:\.\d{1,15})?)\D*")
+_DAY = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})")
+_SEPARATORS = re.compile(r"[,;|\n]|\band\b")
 _TRUTH: Mapping[str, int] = {"yes": 1, "true": 1, "no": 0, "false": 0}
 _FEWEST_DIGITS = 2
 """Decimals from which a written number may be a rounded one (our choice): 37.0 and 37.04 may be
@@ -71,13 +72,33 @@ def _value(text: str) -> tuple[list[_Table], bool] | None:
         return [((_TRUTH[text.casefold()],),), ((text,),)], True
     cell = _cell(text)
     tables = [((cell,),), *_other_types(((cell,),))]
-    if _THOUSANDS.fullmatch(text):
-        tables.append(((_cell(text.replace(",", "")),),))
-    parts = [part for part in _SEPARATORS.split(text) if part]
+    tables += [((other,),) for other in (*_numbers_in(text), *_days_in(text))]
+    parts = [part.strip() for part in _SEPARATORS.split(text) if part.strip()]
     if len(parts) > 1:
         cells = tuple(map(_cell, parts))
         tables += [tuple((one,) for one in cells), (cells,)]
     return tables, False
+
+
+def _numbers_in(text: str) -> list[Cell]:
+    """Return the numbers that a text may stand for: `1,234`, `87,33`, `42 mg`, `$5`, `50 %`."""
+    found = _WITH_UNIT.fullmatch(text)
+    if found is None or _NUMBER.fullmatch(text):
+        return []
+    whole = _cell(found[1].replace(",", ""))
+    numbers = [whole, _cell(found[1].replace(",", ".", 1))]
+    if "%" in text and isinstance(whole, int | float):
+        numbers.append(whole / 100)
+    return [number for number in numbers if not isinstance(number, str)]
+
+
+def _days_in(text: str) -> list[Cell]:
+    """Return the dates that `03/04/2100` may stand for, as databases write them."""
+    found = _DAY.fullmatch(text)
+    if found is None:
+        return []
+    first, second, year = found.groups()
+    return [f"{year}-{month:0>2}-{day:0>2}" for day, month in ((first, second), (second, first))]
 
 
 def _tables(value: object) -> list[_Table] | None:
