@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sentinel_sql.agent.react import Asked, make_trajectory
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes.probe import Prober
 from sentinel_sql.errors import InputError, QuestionsError, StoreError
@@ -104,6 +105,7 @@ class CollectSummary:
     forgotten: tuple[str, ...] = ()
 
 
+@checked
 def collect(
     questions: AnyQuestions,
     agent: Agent,

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import InputError, StoreError
 from sentinel_sql.trajectory.formats import AUTO, FORMS
 from sentinel_sql.trajectory.formats.log import read_records
@@ -54,6 +55,7 @@ class ImportSummary:
     forgotten: int = 0
 
 
+@checked
 def import_runs(
     files: Sequence[str | PathLike[str]] | str | PathLike[str],
     *,

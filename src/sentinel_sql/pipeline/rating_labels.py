@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.executor import Database
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.ratings import Rating, RatingsFile, majority, read_ratings
@@ -78,6 +79,7 @@ class RatedLabelling(Labelling):
         }
 
 
+@checked
 def label_by_ratings(
     trajectories: AnyRuns,
     ratings: RatingsFile | str | PathLike[str],

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.storage.run_id import ids_of_run
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
     """A question in words, whether it is answerable, and the gold SQL if it is.

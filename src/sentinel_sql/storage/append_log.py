@@ -19,7 +19,7 @@ from typing import IO, Self
 from sentinel_sql.errors import StoreError
 from sentinel_sql.storage.checksums import carries_checksum, read_lines, with_checksum
 from sentinel_sql.storage.drafts import remove_dead
-from sentinel_sql.storage.line_count import count_of, count_text, read_count
+from sentinel_sql.storage.line_count import count_file, count_text, read_count
 from sentinel_sql.storage.whole_file import sync_folder, write_whole
 
 
@@ -75,7 +75,7 @@ class AppendLog:
             _check(file)
             set_aside = _mend_tail(file, is_whole, torn=torn)
             lines = _check(file)
-            write_whole(count_of(file), count_text(lines))
+            write_whole(count_file(file), count_text(lines))
         except BaseException:
             os.close(descriptor)
             raise
@@ -149,7 +149,7 @@ class AppendLog:
     def _write_again(self, contents: Sequence[bytes]) -> None:
         lines = [with_checksum(it, line=at) for at, it in enumerate(contents, 1)]
         # the count may be too low after a kill, but never too high
-        write_whole(count_of(self.file), count_text(min(self._lines, len(lines))))
+        write_whole(count_file(self.file), count_text(min(self._lines, len(lines))))
         write_whole(self.file, b"".join(lines))
         self._lines = len(lines)
 
@@ -184,7 +184,7 @@ class AppendLog:
                 if waiting and broken is None:
                     if log < 0:
                         log = _open_to_append(self.file)
-                        count = os.open(count_of(self.file), os.O_WRONLY)
+                        count = os.open(count_file(self.file), os.O_WRONLY)
                     lines = enumerate((item.record for item in waiting), self._lines + 1)
                     append(log, b"".join(with_checksum(it, line=number) for number, it in lines))
                     self._lines += len(waiting)

@@ -26,7 +26,7 @@ def read_count(file: Path) -> int | None:
     Raises:
         StoreError: the count is damaged.
     """
-    count = count_of(file)
+    count = count_file(file)
     for _ in range(3):  # if it is just being overwritten, it is complete a moment later
         try:
             return int(unsealed(json.loads(count.read_bytes()))["lines"])
@@ -43,7 +43,7 @@ def read_count(file: Path) -> int | None:
     )
 
 
-def count_of(file: Path) -> Path:
+def count_file(file: Path) -> Path:
     """Return the path of a log's count."""
     return file.with_name(file.name + ".count")
 

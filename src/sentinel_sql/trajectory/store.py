@@ -20,10 +20,11 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Self
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import StoreError
 from sentinel_sql.storage.append_log import AppendLog
 from sentinel_sql.storage.checksums import read_lines
-from sentinel_sql.storage.line_count import read_count
+from sentinel_sql.storage.line_count import count_file, read_count
 from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.run_id import ids_of_run
 from sentinel_sql.trajectory.agent_identity import difference
@@ -55,6 +56,9 @@ def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
     Raises:
         StoreError: the path is missing, a line is damaged, the format has another version, or two
             runs have the same id. The message names file, line and id, never the content.
+
+    Warns:
+        UncheckedWarning: the file has no checksums, or its count is missing beside it.
     """
     path = path_of(path)
     if os.path.isdir(path):
@@ -74,7 +78,11 @@ def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
     try:
         expected = read_count(file)
         with _open_lines(file) as lines:
-            for number, content, ended in read_lines(lines, file=file, expected=expected):
+            # gzip has a checksum and a length of its own
+            warn_by = None if isinstance(lines, gzip.GzipFile) else count_file(file).name
+            for number, content, ended in read_lines(
+                lines, file=file, expected=expected, warn_by=warn_by
+            ):
                 try:
                     trajectory = decode(content, where=f"{file}, line {number}")
                 except StoreError:
@@ -141,6 +149,7 @@ class TrajectoryStore:
         self._guard = threading.Lock()
 
     @classmethod
+    @checked
     def open(cls, folder: str | PathLike[str], *, manifest: StoreManifest | None = None) -> Self:
         """Open a store, or make one if `manifest` is given.
 
@@ -203,6 +212,7 @@ class TrajectoryStore:
         finally:
             self._forget_if_lost(trajectory.question.id, stored)
 
+    @checked
     def submit(self, trajectory: Trajectory) -> Future[None]:
         """Add one run without waiting; the future is done when the run is on the disk.
 
