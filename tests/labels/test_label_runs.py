@@ -266,7 +266,6 @@ def test_questions_are_checked_against_their_shipped_answers(database: Counting)
         "undetermined": 0, "undetermined_ids": {},
         "mode": "sentinel-1", "answerable": 6, "unanswerable": 1, "matched": 3, "mismatched": 1,
         "errors": 1, "uncompared": 1, "cut": 0, "empty_gold": 1, "mismatched_ids": ["wrong"],
-        "written": 0, "unstated": 0, "unread_ids": [],
         "empty_gold_ids": ["empty"],
         "error_ids": {},
     }  # fmt: skip
