@@ -59,9 +59,14 @@ class CheckReport:
         if self.written:
             read = self.written - len(self.unread_ids)
             found += f"; {read} of {self.written} gold answers without SQL can be read"
-        if self.unstated:
+        if self._says_unstated:
             found += f"; {self.unstated} questions state no gold and count as unanswerable"
         return found
+
+    @property
+    def _says_unstated(self) -> bool:
+        """Whether to name questions without gold; with gold SQL alone that is the usual form."""
+        return self.unstated > 0 and (self.written > 0 or not self._with_sql)
 
     @property
     def _with_sql(self) -> int:
@@ -93,7 +98,7 @@ class CheckReport:
             "undetermined": self.undetermined,
             **({"written": self.written} if self.written else {}),
             **({"unread_ids": list(self.unread_ids[:NAMED])} if self.unread_ids else {}),
-            **({"unstated": self.unstated} if self.unstated else {}),
+            **({"unstated": self.unstated} if self._says_unstated else {}),
             "mismatched_ids": list(self.mismatched_ids),
             "empty_gold_ids": list(self.empty_gold_ids),
             "undetermined_ids": dict(self.undetermined_ids),
