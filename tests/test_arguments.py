@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import sentinel_sql as sentinel
 from sentinel_sql.arguments import checked, checked_fields
 from sentinel_sql.errors import InputError, SentinelError
-from sentinel_sql.trajectory.store import StoreManifest
+from sentinel_sql.trajectory.manifest import StoreManifest
 from small_runs import AGENT, fitted, header
 
 MADE_BY_VERBS = {
@@ -94,6 +94,7 @@ def calls() -> dict[str, dict[str, Any]]:
         "evaluate": {"monitor": monitor, "trajectories": runs, "pools": pools, "labels": labels},
         "fit": {"trajectories": runs, "pools": pools, "labels": labels, "header": header()},
         "import_runs": {"files": ["f"], "store": "s"},
+        "label_by_ratings": {"trajectories": runs, "ratings": "r"},
         "label_runs": {"trajectories": runs, "questions": [question], "database": "d"},
         "make_pools": {"questions": [question]},
         "save_monitor": {"monitor": monitor, "folder": "m"},

@@ -73,6 +73,7 @@ PUBLIC = [
     "guarded",
     "hints",
     "import_runs",
+    "label_by_ratings",
     "label_runs",
     "load_monitor",
     "make_pools",
@@ -136,6 +137,7 @@ PATHS = [
     "collect",
     "hints",
     "import_runs",
+    "label_by_ratings",
     "label_runs",
     "write_report",
 ]

@@ -35,8 +35,9 @@ from sentinel_sql.hospital.schema import DATABASE
 from sentinel_sql.questions.record import question_id_of
 from sentinel_sql.rivals.confidences import MANIFEST, RECORDS, answer_hash, read_confidences
 from sentinel_sql.trajectory.codec import encode
+from sentinel_sql.trajectory.manifest import read_manifest
 from sentinel_sql.trajectory.record import Trajectory
-from sentinel_sql.trajectory.store import read_manifest, read_trajectories
+from sentinel_sql.trajectory.store import read_trajectories
 
 
 def pack(

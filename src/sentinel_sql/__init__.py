@@ -27,6 +27,7 @@ What comes out of each:
     ├── Step                steps: Observation, Usage, Telemetry, Seconds
     └── Outcome             outcome
     label_runs          Labelling: LabelsHeader, Label; read_labels gives Labels
+    label_by_ratings    Labelling, by what people say of each answer
     fit, load_monitor   Monitor
     evaluate            Evaluation
     write_report        Report
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from sentinel_sql.pipeline.import_runs import import_runs as import_runs
     from sentinel_sql.pipeline.label import Labelling as Labelling
     from sentinel_sql.pipeline.label import label_runs as label_runs
+    from sentinel_sql.pipeline.rating_labels import label_by_ratings as label_by_ratings
     from sentinel_sql.questions.pools import Pools as Pools
     from sentinel_sql.questions.pools import make_pools as make_pools
     from sentinel_sql.questions.read import read_questions as read_questions
@@ -185,6 +187,7 @@ _HOMES = {
     "guarded": "decision.agent_loop:guarded",
     "hints": "database.value_index.hints:hints",
     "import_runs": "pipeline.import_runs:import_runs",
+    "label_by_ratings": "pipeline.rating_labels:label_by_ratings",
     "label_runs": "pipeline.label:label_runs",
     "load_monitor": "monitor.bundle:load",
     "make_pools": "questions.pools:make_pools",
@@ -254,6 +257,7 @@ __all__ = [
     "guarded",
     "hints",
     "import_runs",
+    "label_by_ratings",
     "label_runs",
     "load_monitor",
     "make_pools",

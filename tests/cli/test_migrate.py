@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_project import Project, Sentinel
-from sentinel_sql.cli.migrate import _FOLDERS
+from sentinel_sql.cli.migrate import FOLDERS
 from sentinel_sql.errors import UncheckedWarning
 from sentinel_sql.evaluation_store.folder import DOCUMENT
 from sentinel_sql.labels.file import read_labels
@@ -125,4 +125,4 @@ def test_what_sentinel_did_not_write_is_named(sentinel: Sentinel, tmp_path: Path
 
 
 def test_folders_are_known_by_the_files_that_their_rooms_write() -> None:
-    assert set(_FOLDERS) == {store.MANIFEST, confidences.MANIFEST, bundle.MANIFEST, DOCUMENT}
+    assert set(FOLDERS) == {store.MANIFEST, confidences.MANIFEST, bundle.MANIFEST, DOCUMENT}

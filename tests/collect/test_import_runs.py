@@ -10,13 +10,9 @@ from message_forms import FORM_NAMES, Told, Turn
 from sentinel_sql.errors import InputError, StoreError
 from sentinel_sql.pipeline.import_runs import import_runs, questions_in
 from sentinel_sql.questions.own import own_question
+from sentinel_sql.trajectory.manifest import StoreManifest, read_manifest
 from sentinel_sql.trajectory.record import Probes
-from sentinel_sql.trajectory.store import (
-    StoreManifest,
-    TrajectoryStore,
-    read_manifest,
-    read_trajectories,
-)
+from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 
 def run(text: str = "How many?", **fields: Any) -> dict[str, Any]:

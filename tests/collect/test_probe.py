@@ -20,9 +20,10 @@ from sentinel_sql.pipeline.probe import probe_store, with_probes
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import CLOCK, ScriptedModel, tiny_database
 from sentinel_sql.trajectory.codec import decode, encode
+from sentinel_sql.trajectory.manifest import read_manifest
 from sentinel_sql.trajectory.record import Observation, Probes, Trajectory
 from sentinel_sql.trajectory.render import render
-from sentinel_sql.trajectory.store import read_manifest, read_trajectories
+from sentinel_sql.trajectory.store import read_trajectories
 
 JOIN = (
     "SELECT COUNT(*) FROM patients p JOIN admissions a ON a.subject_id = p.subject_id "

@@ -13,14 +13,16 @@ import pytest
 from sentinel_sql.decision.policy import SYSTEMS, Kind, Reason
 from sentinel_sql.decision.verdict import GuardReason
 from sentinel_sql.errors import InputError
+from sentinel_sql.labels.ratings import RATING_WORDS
 from sentinel_sql.monitor.families.table import ALL_FAMILIES
 from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.pipeline.import_runs import import_runs
+from sentinel_sql.pipeline.rating_labels import CONTRADICTION, NO_RATING, TIE, UNKNOWN, UNSURE
 from sentinel_sql.trajectory.formats.endings import ENDINGS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-LABEL_MODULES = ("strict", "rules", "llm_judge", "record")
+LABEL_MODULES = ("strict", "rules", "llm_judge", "record", "written_gold")
 GIVES_AN_ANSWER = {"undecided", "above-bar", "no-bar"}
 NO_LABEL_CODES = {"utf-8", "sentinel-labels"}
 
@@ -65,6 +67,16 @@ def test_each_decision_and_system_is_in_the_reference() -> None:
     ] == []
     systems = page("explanation/evaluation-and-intervals.md")
     assert [system for system in SYSTEMS if f"`{system}`" not in systems] == []
+
+
+def test_each_reason_of_ratings_is_in_the_reference() -> None:
+    reasons = (NO_RATING, UNSURE, TIE, UNKNOWN, CONTRADICTION)
+    assert [x for x in reasons if f"`{x}`" not in page("reference/labels.md")] == []
+
+
+@pytest.mark.parametrize("word", sorted(RATING_WORDS.keys() - {"", "1.0", "1,0", "0.0", "0,0"}))
+def test_each_word_of_a_rating_is_in_the_how_to(word: str) -> None:
+    assert f"`{word}`" in page("how-to/label-without-gold-sql.md")
 
 
 @pytest.mark.parametrize("code", sorted(label_codes()))

@@ -21,7 +21,7 @@ from sentinel_sql.labels.audit import (
     COLUMNS,
     AuditCase,
     AuditKey,
-    Ratings,
+    RaterSheet,
     draw,
     harmless,
     read_sheet,
@@ -124,7 +124,7 @@ def test_a_huge_cell_fits_a_spreadsheet() -> None:
     assert len(harmless("=" * 100_000)) <= 32_767
 
 
-def returned(path: Path, lines: Sequence[str], *, encoding: str = "utf-8") -> Ratings:
+def returned(path: Path, lines: Sequence[str], *, encoding: str = "utf-8") -> RaterSheet:
     path.write_bytes("\r\n".join(lines).encode(encoding))
     return read_sheet(path, KEY)
 
@@ -143,7 +143,7 @@ def test_sheets_are_read_as_spreadsheets_return_them(
     tmp_path: Path, lines: list[str], encoding: str
 ) -> None:
     found = returned(tmp_path / "ann.csv", lines, encoding=encoding)
-    assert found.verdicts == {"c0001": True, "c0002": False, "c0003": True}
+    assert found.by_case == {"c0001": True, "c0002": False, "c0003": True}
     assert (found.rater, found.left_open, found.missing) == ("ann", 1, 0)
 
 
@@ -152,7 +152,7 @@ def test_missing_and_repeated_lines_and_other_columns_are_counted(tmp_path: Path
         tmp_path / "ben.csv",
         ["mood,case,correct,comment", "x,c0001,1,", "x,c0001,,", "x,c0001,y,", "x,c0002,0,hm"],
     )
-    assert found.verdicts == {"c0001": True, "c0002": False}
+    assert found.by_case == {"c0001": True, "c0002": False}
     assert (found.missing, found.repeated, found.other_columns) == (2, 2, 1)
 
 
@@ -164,9 +164,9 @@ def test_missing_and_repeated_lines_and_other_columns_are_counted(tmp_path: Path
         (["c0001,1", "c0002,0"], "no header line"),
         (["case,correct", "c0001,1", "c0009,1"], "row 3 is of no case of this audit"),
         (["case,correct", ",1"], "row 2 is of no case"),
-        (["case,correct", "c0001,SECRET"], r"row 2 \(c0001\) has no verdict that can be read"),
-        (["case,correct", "c0001,2"], r"row 2 \(c0001\) has no verdict"),
-        (["case,correct", "c0001,1", "c0001,0"], "row 3 has another verdict on c0001"),
+        (["case,correct", "c0001,SECRET"], r"row 2 \(c0001\) has no rating that can be read"),
+        (["case,correct", "c0001,2"], r"row 2 \(c0001\) has no rating"),
+        (["case,correct", "c0001,1", "c0001,0"], "row 3 has another rating of c0001"),
     ],
 )
 def test_what_cannot_be_read_is_named_by_its_row_and_never_quoted(
@@ -193,10 +193,10 @@ def test_a_missing_sheet_and_one_of_noise_are_refused(tmp_path: Path) -> None:
         read_sheet(tmp_path / "noise.csv", KEY)
 
 
-def rater(name: str, said: str) -> Ratings:
-    verdicts = {x.case: sign == "1" for x, sign in zip(KEY.cases, said, strict=True) if sign != "."}
-    return Ratings(
-        rater=name, verdicts=verdicts, left_open=said.count("."), missing=0, repeated=0,
+def rater(name: str, said: str) -> RaterSheet:
+    ratings = {x.case: sign == "1" for x, sign in zip(KEY.cases, said, strict=True) if sign != "."}
+    return RaterSheet(
+        rater=name, by_case=ratings, left_open=said.count("."), missing=0, repeated=0,
         other_columns=0,
     )  # fmt: skip
 

@@ -42,6 +42,7 @@ class Counting:
 
     name = property(lambda self: self._inner.name)
     clock = property(lambda self: self._inner.clock)
+    dialect = property(lambda self: self._inner.dialect)
     schema = property(lambda self: self._inner.schema)
     dialect = property(lambda self: self._inner.dialect)
 

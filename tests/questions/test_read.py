@@ -172,7 +172,7 @@ BAD: list[tuple[str, object, str]] = [
     ("odd question", [{"id": "a", "question": 5}], "'question' must be text"),
     ("odd id", [{"id": 1.5, "question": "a"}], "'id' must be text"),
     ("no gold", [{"id": "a", "question": "b", "answerable": True}], "'a' is answerable but has no"),
-    ("blank gold", [{"id": "a", "question": "b", "answerable": 1, "gold_sql": " "}], "no gold SQL"),
+    ("blank gold", [{"id": "a", "question": "b", "answerable": 1, "gold_sql": " "}], "no gold:"),
     (
         "needless gold",
         [{"id": "a", "question": "b", "answerable": "no", "gold_sql": "SELECT 1"}],
@@ -181,7 +181,8 @@ BAD: list[tuple[str, object, str]] = [
     ("odd truth", [{"id": "a", "question": "b", "answerable": "maybe"}], "must be true or false"),
     ("odd gold", [{"id": "a", "question": "b", "gold_sql": ["SELECT 1"]}], "must be text"),
     ("odd template", [{"id": "a", "question": "b", "template": 3}], "'template' must be text"),
-    ("odd answer", [{"id": "a", "question": "b", "gold_sql": "s", "gold_answer": 3}], "in quotes"),
+    ("odd answer", [{"id": "a", "question": "b", "gold_answer": {"n": 3}}], "into a list"),
+    ("odd split", [{"id": "a", "question": "b", "gold_sql": "s", "split": 3}], "in quotes"),
     ("csv without question", "id,name\n1,2\n", "no column 'question'"),
     ("csv header only", "id,question\n", "no questions"),
     ("csv too many cells", "id,question\n1,a,b\n", "line 2 has more cells"),

@@ -33,8 +33,9 @@ from sentinel_sql.rivals.confidences import (
     ConfidenceStore,
     read_confidences,
 )
-from sentinel_sql.storage.append_log import AppendLog, read_count
+from sentinel_sql.storage.append_log import AppendLog
 from sentinel_sql.storage.checksums import read_lines, with_checksum
+from sentinel_sql.storage.line_count import read_count
 from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.store import (
     StoreManifest,

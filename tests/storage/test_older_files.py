@@ -17,7 +17,8 @@ from sentinel_sql.evaluation_store.views import read_views
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.labels.verdicts import VerdictLog, read_verdicts
 from sentinel_sql.rivals.confidences import ConfidenceStore, read_confidences
-from sentinel_sql.trajectory.store import TrajectoryStore, read_manifest, read_trajectories
+from sentinel_sql.trajectory.manifest import read_manifest
+from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 from small_runs import AGENT, header, world
 
 

@@ -117,7 +117,7 @@ def collect(
     from sentinel_sql.database.opening import open_database
     from sentinel_sql.pipeline.collect import collect as collect_runs
     from sentinel_sql.questions.read import read_questions
-    from sentinel_sql.trajectory.store import read_manifest
+    from sentinel_sql.trajectory.manifest import read_manifest
 
     records = read_questions(questions)
     kept = read_manifest(store)
@@ -163,7 +163,12 @@ def collect(
             prober=prober,
             on_progress=advance,
         )
-    document = {**asdict(summary), "store": str(summary.store), "gaps": list(summary.gaps)}
+    document = {
+        **asdict(summary),
+        "store": str(summary.store),
+        "gaps": list(summary.gaps),
+        "forgotten": list(summary.forgotten),
+    }
     if isinstance(agent.model, OpenAIModel) and agent.model.adapted:
         say(f"sentinel: the endpoint refuses a field: {', '.join(agent.model.adapted)}")
     emit(document, as_json=as_json, tables=lambda: [_table(summary)])
@@ -222,6 +227,7 @@ def _table(summary: CollectSummary) -> RenderableType:
         {
             "recorded": summary.done,
             "there before": summary.already_there,
+            "forgotten, not asked": len(summary.forgotten) or None,
             "failed": sum(summary.failed.values()),
             **{f"  {count} ×": reason for reason, count in summary.failed.items()},
             "gaps": f"{len(summary.gaps)} of {summary.asked} questions"

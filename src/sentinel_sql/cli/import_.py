@@ -72,4 +72,5 @@ def import_(
         found = questions_in(files, format=format_)
         write_lines(questions_out, found)
         document["questions"] = len(found)
-    emit(document, as_json=as_json, tables=lambda: [facts("Imported", document)])
+    shown = {**document, "forgotten": summary.forgotten or None}
+    emit(document, as_json=as_json, tables=lambda: [facts("Imported", shown)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sentinel_sql.cli.options import (
-    DatabaseAddress,
+    DATABASE_KINDS,
     MemoryMegabytes,
     OptionalMode,
-    QuestionFiles,
     ResultMegabytes,
     ResultRows,
     RunsClock,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sentinel_sql.database.executor import Database
     from sentinel_sql.pipeline.label import Labelling
     from sentinel_sql.pipeline.llm_label import Cost, PreparedCases
+    from sentinel_sql.pipeline.rating_labels import RatedLabelling
     from sentinel_sql.questions.record import Question
     from sentinel_sql.trajectory.record import Trajectory
 
@@ -48,9 +49,30 @@ EXAMPLE = (
 
 def label(
     store: Store,
-    questions: QuestionFiles,
-    database: DatabaseAddress,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the labels are written.")],
+    questions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A question file with gold SQL or gold answers; repeat for more. --ratings needs "
+            "none.",
+        ),
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DB",
+            help=f"The runs' database, opened read-only: {DATABASE_KINDS}. --ratings needs none.",
+        ),
+    ] = None,
+    ratings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="People's ratings instead of a judge: a CSV with the columns run (or id) and "
+            "rating, and perhaps rater and answerable.",
+        ),
+    ] = None,
     judge: Annotated[
         Judge,
         typer.Option(
@@ -99,20 +121,35 @@ def label(
     memory_mb: MemoryMegabytes = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Label every recorded run as correct or not, by running the gold SQL and the answer.
+    """Label every recorded run as correct or not.
+
+    The answer's query is run and compared with the result of the gold SQL or, where a question has
+    none, with its gold answer. With --ratings nothing is run, and people's ratings decide.
 
     The llm judge asks for confirmation before it starts, and resumes where it stopped. Its API key
     is read from OPENAI_API_KEY.
     """
     from sentinel_sql.database.opening import open_database
     from sentinel_sql.errors import InputError
-    from sentinel_sql.labels.file import check_place, write_labels
+    from sentinel_sql.labels.file import check_place
     from sentinel_sql.labels.strict import mode_of
     from sentinel_sql.pipeline.label import label_runs
     from sentinel_sql.pipeline.llm_label import prepare
     from sentinel_sql.questions.read import read_questions
     from sentinel_sql.trajectory.store import read_trajectories
 
+    check_place(out)
+    if ratings is not None:
+        if judge is Judge.llm:
+            raise InputError("--ratings are people's, so they need no --judge llm: leave one out")
+        rated = _label_by_ratings(store, ratings, questions, database, clock)
+        _write(out, rated, rated.to_json(), as_json=as_json)
+        return
+    if questions is None or database is None:
+        raise InputError(
+            "label compares answers, which needs --questions and --database: give both, or "
+            "people's ratings with --ratings"
+        )
     endpoint = None
     if judge is Judge.llm:
         if base_url is None or model is None:
@@ -121,7 +158,6 @@ def label(
                 "--judge rules"
             )
         endpoint = (base_url, model)
-    check_place(out)
     kept = verdicts or out.with_name(out.name + ".verdicts")
     if kept.resolve() == out.resolve():
         raise InputError(f"{out} can't hold both labels and verdicts: name another --verdicts")
@@ -160,12 +196,53 @@ def label(
             retries=retries,
             yes=yes,
         )
-    write_labels(out, made.header, made.labels)
-    document = {**document, "out": str(out)}
-    emit(document, as_json=as_json, tables=lambda: [facts("Labels", document)])
+    _write(out, made, document, as_json=as_json)
     failed: dict[str, int] = document.get("failed", {})
     judged = document.get("asked", 0) - sum(failed.values())
     fail_if_all_failed("verdicts of the model", done=judged, failed=failed)
+
+
+def _write(out: Path, made: Labelling, counts: dict[str, Any], *, as_json: bool) -> None:
+    """Write the labels, and show their counts."""
+    from sentinel_sql.labels.file import write_labels
+
+    write_labels(out, made.header, made.labels)
+    document = {**counts, "out": str(out)}
+    emit(document, as_json=as_json, tables=lambda: [facts("Labels", document)])
+
+
+def _label_by_ratings(
+    store: Path,
+    ratings: Path,
+    questions: list[Path] | None,
+    database: str | None,
+    clock: str | None,
+) -> RatedLabelling:
+    """Label by people's ratings, and name the ratings that couldn't be used."""
+    from sentinel_sql.database.opening import open_database
+    from sentinel_sql.pipeline.rating_labels import NAMED, label_by_ratings
+    from sentinel_sql.questions.read import read_questions
+    from sentinel_sql.trajectory.store import read_trajectories
+
+    records = None if questions is None else read_questions(questions)
+    runs = list(read_trajectories(store))
+    with nullcontext() if database is None else open_database(database, clock=clock) as opened:
+        if opened is not None:
+            check_database(opened, store, runs)
+        made = label_by_ratings(runs, ratings, questions=records, database=opened, clock=clock)
+    for ids, fault in (
+        (made.strangers, "of no run of this store"),
+        (made.several_runs, "of a question with several runs, so of no single answer"),
+    ):
+        if ids:
+            named = ", ".join(ids[:NAMED]) + (" …" if len(ids) > NAMED else "")
+            say(f"sentinel: {len(ids)} rated ids are {fault}, and weren't used: {named}")
+    if opened is None:
+        say(
+            "sentinel: without --database the labels hold no schema, so a monitor that is fitted "
+            "on them can't check the names of tables and columns"
+        )
+    return made
 
 
 def _label_by_model(
@@ -241,7 +318,7 @@ def _confirm(yes: bool) -> None:
 def check_database(opened: Database, store: Path, runs: Sequence[Trajectory]) -> None:
     """Refuse a database of another schema than the store's; warn if its name differs."""
     from sentinel_sql.errors import LabelsError
-    from sentinel_sql.trajectory.store import read_manifest
+    from sentinel_sql.trajectory.manifest import read_manifest
 
     manifest = read_manifest(store)
     if manifest is not None and manifest.schema_sha256 not in (None, opened.schema.sha256):

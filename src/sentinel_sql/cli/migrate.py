@@ -82,7 +82,7 @@ def _migrate(path: Path) -> Migration:
         InputError: the path holds nothing that Sentinel wrote.
         SentinelError: the path is damaged, in use, or can't be written.
     """
-    kind = _kind_of(path)
+    kind = kind_of(path)
     lines = _CONVERSIONS[kind](path)
     if isinstance(lines, str):
         return Migration(path=str(path), kind=kind, state="make it again", detail=lines)
@@ -94,8 +94,13 @@ def _migrate(path: Path) -> Migration:
     )
 
 
-def _kind_of(path: Path) -> Kind:
-    for name, kind in _FOLDERS.items():
+def kind_of(path: Path) -> Kind:
+    """Return what a file or folder of Sentinel holds.
+
+    Raises:
+        InputError: the path holds nothing that Sentinel wrote.
+    """
+    for name, kind in FOLDERS.items():
         if (path / name).is_file():
             return kind
     try:
@@ -199,7 +204,7 @@ _CONVERSIONS: Final[Mapping[Kind, Callable[[Path], int | str]]] = MappingProxyTy
 )
 """Kind → its converter, which returns how many lines changed, or why the path can't be read."""
 
-_FOLDERS: Final[Mapping[str, Kind]] = MappingProxyType(
+FOLDERS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         "store.json": "store",
         "confidences.json": "confidences",

@@ -69,6 +69,7 @@ def probe(
                 {
                     "runs": made.probed,
                     "there before": made.already_there or None,
+                    "forgotten, not added": made.forgotten or None,
                     "steps": made.steps,
                     **{f"  {name}": count for name, count in made.found.items()},
                 },

@@ -203,7 +203,8 @@ def with_strict_labels(scores: PrefixScores, facts: RunFacts) -> PrefixScores:
     """
     if facts.strict is None:
         raise InputError(
-            "the labels hold no strict verdicts: label the store again with `sentinel label`"
+            "some labels hold no strict verdicts, as people's ratings don't: leave the strict "
+            "labels out, or label the store again with `sentinel label --judge strict`"
         )
     return replace(scores, correct=facts.strict)
 

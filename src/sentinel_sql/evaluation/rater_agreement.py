@@ -13,7 +13,7 @@ from sentinel_sql.evaluation.bootstrap import Interval
 def kappa(first: Sequence[bool], second: Sequence[bool]) -> float | None:
     """Return Cohen's κ of two raters over the same cases; None where it isn't defined.
 
-    It isn't defined without a case, nor if both raters give one and the same verdict to all.
+    It isn't defined without a case, nor if both raters give one and the same rating to all.
     """
     if len({*first, *second}) < 2:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sentinel_sql.errors import LabelsError
 from sentinel_sql.labels.case import Case
+from sentinel_sql.labels.ratings import RATING_WORDS, table_lines
 from sentinel_sql.labels.record import JudgeName, Label, LabelsHeader
 
 KEY = "key.json"
@@ -28,11 +29,6 @@ COLUMNS = (
     *("case", "question", "reference_sql", "reference_result", "answer_sql", "answer_result"),
     *("correct", "comment"),
 )
-_VERDICTS: Mapping[str, bool | None] = {
-    **dict.fromkeys(("1", "1.0", "1,0", "y", "yes", "true", "correct", "right"), True),
-    **dict.fromkeys(("0", "0.0", "0,0", "n", "no", "false", "incorrect", "wrong"), False),
-    **dict.fromkeys(("", "?", "-", "unsure", "n/a"), None),
-}
 _STARTS_A_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 
@@ -77,6 +73,11 @@ def draw(header: LabelsHeader, labels: Mapping[str, Label], *, size: int, seed: 
     Raises:
         LabelsError: the labels hold no verdict of the judge itself.
     """
+    if header.judge == "ratings":
+        raise LabelsError(
+            "these labels are people's ratings, so there is no judge to audit: label the same runs "
+            "with --judge rules or llm too, and compare both by `sentinel audit disagreement`"
+        )
     judged = sorted((x for x in labels.values() if x.judged), key=lambda x: x.question_id)
     if not judged:
         raise LabelsError(
@@ -154,27 +155,27 @@ def harmless(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ratings:
-    """The verdicts of one rater.
+class RaterSheet:
+    """The ratings of one rater.
 
     Attributes:
         rater: file name of the sheet without its extension.
-        verdicts: case → correct (True) or not (False); only cases with a verdict.
-        left_open: cases of the sheet without a verdict.
+        by_case: case → correct (True) or not (False); only cases with a rating.
+        left_open: cases of the sheet without a rating.
         missing: cases that aren't in the sheet.
-        repeated: further lines of the same case with the same verdict.
+        repeated: further lines of the same case with the same rating.
         other_columns: columns that aren't part of a sheet; they are ignored.
     """
 
     rater: str
-    verdicts: Mapping[str, bool]
+    by_case: Mapping[str, bool]
     left_open: int
     missing: int
     repeated: int
     other_columns: int
 
 
-def read_sheet(path: Path, key: AuditKey) -> Ratings:
+def read_sheet(path: Path, key: AuditKey) -> RaterSheet:
     """Read a returned sheet, as spreadsheets save it.
 
     It may have commas, semicolons or tabs, be in UTF-8, UTF-16 or a Windows code page, and have
@@ -182,10 +183,10 @@ def read_sheet(path: Path, key: AuditKey) -> Ratings:
 
     Raises:
         LabelsError: the sheet can't be read, a column is missing, a line isn't of this audit, a
-            verdict can't be read, or a case has two verdicts. The message names the line and
-            never quotes it.
+            rating can't be read, or a case has two ratings. The message names the line and never
+            quotes it.
     """
-    lines = _lines(path)
+    lines = [cells for _, cells in table_lines(path, ("case", "correct"))]
     columns = [name.strip().casefold() for name in lines[0]]
     at_case, at_correct = columns.index("case"), columns.index("correct")
     known = {case.case for case in key.cases}
@@ -201,64 +202,26 @@ def read_sheet(path: Path, key: AuditKey) -> Ratings:
                 "with its column `case` unchanged"
             )
         text = line[at_correct].strip().casefold() if at_correct < len(line) else ""
-        if text not in _VERDICTS:
+        if text not in RATING_WORDS:
             raise LabelsError(
-                f"{path}, row {number} ({case}) has no verdict that can be read in its column "
+                f"{path}, row {number} ({case}) has no rating that can be read in its column "
                 "`correct`: write 1 or 0 there, or leave it blank, and put words into `comment`"
             )
-        verdict = _VERDICTS[text]
+        rating = RATING_WORDS[text]
         if case in seen:
-            if None not in (verdict, seen[case]) and verdict != seen[case]:
+            if None not in (rating, seen[case]) and rating != seen[case]:
                 raise LabelsError(
-                    f"{path}, row {number} has another verdict on {case} than an earlier row: "
+                    f"{path}, row {number} has another rating of {case} than an earlier row: "
                     "keep one of the two"
                 )
             repeated += 1
-            verdict = seen[case] if verdict is None else verdict
-        seen[case] = verdict
-    return Ratings(
+            rating = seen[case] if rating is None else rating
+        seen[case] = rating
+    return RaterSheet(
         rater=path.stem,
-        verdicts={case: verdict for case, verdict in seen.items() if verdict is not None},
-        left_open=sum(verdict is None for verdict in seen.values()),
+        by_case={case: rating for case, rating in seen.items() if rating is not None},
+        left_open=sum(rating is None for rating in seen.values()),
         missing=len(known - seen.keys()),
         repeated=repeated,
         other_columns=len([name for name in columns if name and name not in COLUMNS]),
     )
-
-
-def _lines(path: Path) -> Sequence[list[str]]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise LabelsError(f"{path} can't be read ({error.strerror}): check the path") from error
-    text = _decode(data)
-    for delimiter in (",", ";", "\t"):
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        try:
-            lines = list(reader)
-        except csv.Error:
-            continue
-        names = [name.strip().casefold() for name in lines[0]] if lines else []
-        if "case" in names and "correct" in names:
-            for name in ("case", "correct"):
-                if names.count(name) > 1:  # it is unknown which one the rater meant
-                    raise LabelsError(
-                        f"{path} has {names.count(name)} columns `{name}`: keep one of them"
-                    )
-            return lines
-    raise LabelsError(
-        f"{path} has no header line with the columns `case` and `correct`: return the sheet as "
-        "CSV with its first line unchanged"
-    )
-
-
-def _decode(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", "replace")
-    # Excel puts a line "sep=;" above the header if the user chose a separator.
-    first, end, rest = text.partition("\n")
-    return rest if end and first.strip().casefold().startswith("sep=") else text

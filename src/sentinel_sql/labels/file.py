@@ -19,7 +19,9 @@ from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.record import FORMAT, JudgeName, Label, Labels, LabelsHeader
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.checksums import Line, read_lines, with_checksum
+from sentinel_sql.storage.drafts import remove_dead
 from sentinel_sql.storage.paths import path_of
+from sentinel_sql.storage.run_id import ids_of_run
 from sentinel_sql.storage.whole_file import check_writable, write_whole
 
 _OPTIONAL = ("model", "prompt_sha256", "dialect", "time_zone")
@@ -57,6 +59,21 @@ def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterab
         raise LabelsError(
             f"{path} can't be written ({error.strerror}): name another place for the labels"
         ) from error
+
+
+def forget_labels(path: str | PathLike[str], erased_id: str) -> int:
+    """Erase the label of a run, or of all runs of a question; return the number erased.
+
+    Raises:
+        LabelsError: the file is no labels file, or can't be written; it stays unchanged then.
+    """
+    path = path_of(path)
+    header, by_run = read_labels(path)
+    kept = [label for name, label in by_run.items() if erased_id not in ids_of_run(name)]
+    if len(kept) < len(by_run):
+        write_labels(path, header, kept)
+    remove_dead(Path(os.path.realpath(path)))
+    return len(by_run) - len(kept)
 
 
 def check_place(path: Path) -> None:
@@ -145,8 +162,9 @@ def _header_json(header: LabelsHeader, *, labels: int) -> dict[str, Any]:
 
 
 def _label_json(label: Label) -> dict[str, Any]:
-    # Only verdicts of a language model have these fields.
-    unset = {name for name in ("model", "prompt_sha256") if getattr(label, name) is None}
+    # Few labels have these fields.
+    optional = ("judge", "model", "prompt_sha256")
+    unset = {name for name in optional if getattr(label, name) is None}
     return label.model_dump(exclude=unset)
 
 

@@ -19,7 +19,13 @@ from sentinel_sql.trajectory.record import OutcomeKind, Record
 
 FORMAT = "sentinel-labels/1"
 
-JudgeName = Literal["strict", "rules", "llm"]
+JudgeName = Literal["strict", "rules", "llm", "ratings"]
+
+RecordJudge = Literal["gold-answer", "ratings"]
+"""What decided one label, where that isn't a comparison with the result of gold SQL."""
+
+NO_MODE = "none"
+"""Mode of labels whose answers nobody compared: people rated them."""
 
 UNJUDGED = "unjudged"
 """Reason of an answer without a verdict; a verdict is never guessed."""
@@ -44,8 +50,9 @@ class Label(Record):
     `strict` is the official execution match. It is None if no answer was compared with a gold
     one, also for an answer to an unanswerable question, whose `correct` is False. `question_id` is
     the run's, so a repeated trial keeps its `id#k`. `reason` is a code of
-    docs/reference/labels.md. For verdicts of a language
-    model, `model` and `prompt_sha256` hold the model and the prompt.
+    docs/reference/labels.md. `judge` says what decided if
+    that was a written gold answer or people's ratings. For verdicts of a language model, `model`
+    and `prompt_sha256` hold the model and the prompt.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
@@ -56,6 +63,7 @@ class Label(Record):
     strict: bool | None = None
     correct: bool | None = None
     reason: str
+    judge: RecordJudge | None = None
     model: str | None = None
     prompt_sha256: str | None = None
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sentinel_sql.database.executor import ExecutionResult
 from sentinel_sql.labels.answer_form import (
@@ -41,11 +42,27 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """A query in the SQL of its database, and its result."""
+    """A query in the SQL of its database, and its result.
+
+    `stated_form` is that of a gold answer that has no query.
+    """
 
     sql: str
     result: ExecutionResult
     dialect: str = "sqlite"
+    stated_form: SelectForm | None = None
+
+    @property
+    def form(self) -> SelectForm:
+        """The form of answer that is asked for."""
+        if self.stated_form is not None:
+            return self.stated_form
+        return select_form(self.sql, self.dialect)
+
+
+MismatchJudge: TypeAlias = Callable[[str, str, Answer, Answer], tuple[bool | None, str]]
+"""Judges an answer that the strict comparison rejected. Called with (run id, question text, gold,
+answer); returns `correct` and the reason."""
 
 
 def judge_by_rules(question: str, gold: Answer, predicted: Answer) -> Verdict:
@@ -65,14 +82,14 @@ def judge_by_rules(question: str, gold: Answer, predicted: Answer) -> Verdict:
         return Verdict(correct=False, reason="empty-answer")
     if not wanted.rows:
         return Verdict(correct=False, reason="not-empty")
-    form = select_form(gold.sql, gold.dialect)
+    form = gold.form
     if _yes_no(form, wanted, given):
         return Verdict(correct=True, reason="yes-no")
     if len(given.columns) < len(wanted.columns):
         return Verdict(correct=False, reason="fewer-columns")
     set_wanted = asks_set(question, form)
     ordered = len(wanted.rows) > 1 and asks_order(question, form)
-    rounded_to = _rounded_to(form, select_form(predicted.sql, predicted.dialect))
+    rounded_to = _rounded_to(form, predicted.form)
     for digits in (None,) if rounded_to is None else (None, rounded_to):
         rows, answered = comparable(wanted.rows, given.rows, digits=digits)
         for as_set in (False, True) if set_wanted else (False,):

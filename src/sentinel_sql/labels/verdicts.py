@@ -12,9 +12,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.case import Case
-from sentinel_sql.storage.append_log import AppendLog, count_file, read_count
+from sentinel_sql.storage.append_log import AppendLog
 from sentinel_sql.storage.checksums import read_lines
+from sentinel_sql.storage.line_count import count_file, read_count
 from sentinel_sql.storage.paths import path_of
+from sentinel_sql.storage.run_id import ids_of_run
 
 FORMAT: Final = "sentinel-verdicts/1"
 _START: Final = b'{"format":"sentinel-verdicts/1"'
@@ -101,6 +103,24 @@ class VerdictLog:
         except StoreError as error:
             raise LabelsError(str(error)) from error
         self._known[_key(verdict)] = verdict
+
+    def forget(self, erased_id: str) -> int:
+        """Erase the verdicts on a run, or on all runs of a question; return their number.
+
+        Raises:
+            OSError: the file can't be written; it stays unchanged then.
+        """
+
+        def is_meant(record: bytes) -> bool:
+            verdict = _verdict(record)
+            return verdict is not None and erased_id in ids_of_run(verdict.question_id)
+
+        self._known = {
+            key: known
+            for key, known in self._known.items()
+            if erased_id not in ids_of_run(known.question_id)
+        }
+        return self._log.drop(is_meant)
 
     def add_checksums(self) -> int:
         """Give each line of an older version its checksum; see `AppendLog.add_checksums`."""

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sentinel_sql.database.equivalence import Equivalence
 from sentinel_sql.database.executor import Database
 from sentinel_sql.errors import LabelsError
 from sentinel_sql.labels.audit import KEY, AuditKey, draw, sheet
 from sentinel_sql.labels.case import Case
+from sentinel_sql.labels.gold_answer import gold_readings
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.labels.rules import Answer
 from sentinel_sql.labels.strict import mode_named
@@ -104,21 +106,14 @@ def _cases(
         if run_id not in drawn:
             continue
         question = by_id.get(question_id_of(run_id, by_id) or "")
-        gold_sql = None if question is None else question.gold_sql
         final_sql = run.outcome.final_sql
-        if question is None or gold_sql is None or final_sql is None:
+        gold = None if question is None else _gold(question, database, mode)
+        if question is None or gold is None or final_sql is None:
             raise LabelsError(
                 f"run {run_id!r} is labelled as an answer to an answerable question, but these "
                 "runs or question files say otherwise: give the labelled ones"
             )
-        gold, answer = (
-            Answer(
-                sql=sql,
-                result=database.execute(mode.postprocess(sql)),
-                dialect=database.dialect,
-            )
-            for sql in (gold_sql, final_sql)
-        )
+        answer = _executed(final_sql, database, mode)
         cases[run_id] = Case.of(run_id, question.text, gold, answer)
         on_progress(len(cases), len(drawn))
     missing = next((name for name in sorted(drawn) if name not in cases), None)
@@ -127,3 +122,16 @@ def _cases(
             f"the store holds no run {missing!r}, which is labelled: give the store of the labels"
         )
     return cases
+
+
+def _gold(question: Question, database: Database, mode: Equivalence) -> Answer | None:
+    """Return the result of the gold SQL, or else the gold answer; None without either."""
+    if question.gold_sql is not None:
+        return _executed(question.gold_sql, database, mode)
+    readings = gold_readings(question.gold_answer or "", question.text)
+    return readings[0] if readings and question.answerable else None
+
+
+def _executed(sql: str, database: Database, mode: Equivalence) -> Answer:
+    result = database.execute(mode.postprocess(sql))
+    return Answer(sql=sql, result=result, dialect=database.dialect)

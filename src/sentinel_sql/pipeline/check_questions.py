@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sentinel_sql.database.executor import Cell, Database, ExecutionResult
+from sentinel_sql.database.executor import Database, ExecutionResult
 from sentinel_sql.labels.answer_form import select_form
+from sentinel_sql.labels.gold_answer import gold_readings
 from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
 from sentinel_sql.labels.ties import inner_cuts, ranks
 from sentinel_sql.questions.record import Question
@@ -23,11 +22,14 @@ NAMED = 20
 class CheckReport:
     """The results of the gold queries of a question file on a database.
 
-    Every answerable question counts in one of `matched`, `mismatched`, `errors` (its gold SQL
-    fails), `uncompared` (the data set has no answer) and `cut` (the result is longer than the
-    executor keeps, and the rest would decide). `empty_gold` counts gold queries without rows.
+    Every answerable question with gold SQL counts in one of `matched`, `mismatched`, `errors` (its
+    gold SQL fails), `uncompared` (the data set has no answer) and `cut` (the result is longer than
+    the executor keeps, and the rest would decide). `empty_gold` counts gold queries without rows.
     `undetermined` counts gold queries that may return other rows over the same data, and
     `undetermined_ids` says why: the LIMIT cuts through a tie, or the order leaves rows tied.
+    `written` counts questions with a gold answer and no gold SQL, of which nothing is executed, and
+    `unread_ids` those whose gold answer means nothing. `unstated` counts questions with neither
+    gold nor `answerable`, which count as unanswerable.
     `mismatched_ids`, `empty_gold_ids` and `error_ids` (id → the database's error) list the first
     `NAMED`.
     """
@@ -42,6 +44,9 @@ class CheckReport:
     cut: int
     empty_gold: int
     undetermined: int
+    written: int
+    unstated: int
+    unread_ids: tuple[str, ...]
     mismatched_ids: tuple[str, ...]
     empty_gold_ids: tuple[str, ...]
     undetermined_ids: Mapping[str, str]
@@ -50,7 +55,26 @@ class CheckReport:
     @property
     def summary(self) -> str:
         """One line: how many queries run, and how many match."""
-        queries = self.matched + self.mismatched + self.errors + self.uncompared + self.cut
+        found = self._queries if self._with_sql or not self.written else "no gold SQL to run"
+        if self.written:
+            read = self.written - len(self.unread_ids)
+            found += f"; {read} of {self.written} gold answers without SQL can be read"
+        if self._says_unstated:
+            found += f"; {self.unstated} questions state no gold and count as unanswerable"
+        return found
+
+    @property
+    def _says_unstated(self) -> bool:
+        """Whether to name questions without gold; with gold SQL alone that is the usual form."""
+        return self.unstated > 0 and (self.written > 0 or not self._with_sql)
+
+    @property
+    def _with_sql(self) -> int:
+        return self.matched + self.mismatched + self.errors + self.uncompared + self.cut
+
+    @property
+    def _queries(self) -> str:
+        queries = self._with_sql
         ran = queries - self.errors
         runs = f"all {queries} queries run" if ran == queries else f"{ran} of {queries} queries run"
         compared = self.matched + self.mismatched
@@ -72,6 +96,9 @@ class CheckReport:
             "cut": self.cut,
             "empty_gold": self.empty_gold,
             "undetermined": self.undetermined,
+            **({"written": self.written} if self.written else {}),
+            **({"unread_ids": list(self.unread_ids[:NAMED])} if self.unread_ids else {}),
+            **({"unstated": self.unstated} if self._says_unstated else {}),
             "mismatched_ids": list(self.mismatched_ids),
             "empty_gold_ids": list(self.empty_gold_ids),
             "undetermined_ids": dict(self.undetermined_ids),
@@ -105,6 +132,7 @@ def check_questions(
     found: dict[str, list[str]] = defaultdict(list)
     error_of: dict[str, str] = {}
     reason_of: dict[str, str] = {}
+    written = [x for x in questions if x.gold_sql is None and x.gold_answer is not None]
     total, done = sum(map(len, by_gold.values())), 0
     for gold_sql, same_gold in by_gold.items():
         prepared = equivalence.postprocess(gold_sql)
@@ -125,12 +153,12 @@ def check_questions(
                         question.text,
                         gold_sql,
                         gold,
-                        reading,
+                        reading.result,
                         dialect=database.dialect,
                     )
-                    for reading in _read_answer(question.gold_answer)
+                    for reading in gold_readings(question.gold_answer, question.text)
                 ]
-                same = True if True in verdicts else verdicts[0]
+                same = True if True in verdicts else verdicts[0] if verdicts else False
                 found[{True: "matched", False: "mismatched", None: "cut"}[same]].append(question.id)
             if gold.kind == "empty":
                 found["empty_gold"].append(question.id)
@@ -148,6 +176,9 @@ def check_questions(
         cut=len(found["cut"]),
         empty_gold=len(found["empty_gold"]),
         undetermined=len(reason_of),
+        written=len(written),
+        unstated=sum(not question.answerability_stated for question in questions),
+        unread_ids=tuple(x.id for x in written if not gold_readings(x.gold_answer or "", x.text)),
         mismatched_ids=tuple(found["mismatched"][:NAMED]),
         empty_gold_ids=tuple(found["empty_gold"][:NAMED]),
         undetermined_ids=dict(list(reason_of.items())[:NAMED]),
@@ -173,34 +204,3 @@ def _undetermined(sql: str, gold: ExecutionResult, database: Database) -> str | 
         if within is not None and within.cut_through_a_tie:
             return "the LIMIT of a subquery cuts through a tie: order by something more there"
     return None
-
-
-def _read_answer(answer: str) -> list[ExecutionResult]:
-    """Read a printed answer (rows or one cell) in two ways: with texts, and with numbers."""
-    value: object = answer
-    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        value = ast.literal_eval(answer.strip())
-    if isinstance(value, list) and all(isinstance(row, list | tuple) for row in value):
-        rows = tuple(tuple(row) for row in value)
-    else:
-        rows = ((answer,),)
-    numbers = tuple(tuple(map(_number, row)) for row in rows)
-    return [
-        ExecutionResult(
-            kind="rows" if rows else "empty",
-            columns=("",) * (len(rows[0]) if rows else 0),
-            rows=each,
-        )
-        for each in dict.fromkeys((rows, numbers))
-    ]
-
-
-def _number(cell: Cell) -> Cell:
-    if not isinstance(cell, str):
-        return cell
-    if cell.strip().casefold() in ("none", "null"):
-        return None
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(cell)
-    return cell

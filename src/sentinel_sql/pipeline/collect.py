@@ -21,8 +21,9 @@ from sentinel_sql.pipeline.ask_many import Tally, ask_many
 from sentinel_sql.pipeline.inputs import AnyQuestions, questions_from
 from sentinel_sql.pipeline.probe import with_probes
 from sentinel_sql.questions.record import Question
+from sentinel_sql.trajectory.manifest import StoreManifest
 from sentinel_sql.trajectory.record import AgentInfo, Step, Trajectory
-from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore, read_trajectories
+from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 
 class Agent(Protocol):
@@ -78,13 +79,15 @@ class CollectSummary:
         done: runs recorded by this call.
         already_there: questions with a run in the store before this call.
         failed: reason → number of runs that failed.
-        gaps: ids of the given questions that have no run in the store now, in order.
+        gaps: ids of the given questions that have no run in the store now, in order; without those
+            that were erased.
         steps: steps of the new runs.
         prompt_tokens: tokens read for them, as reported by the endpoint.
         completion_tokens: tokens generated for them, as reported by the endpoint.
         notes: fault of a reply (`StepNote`: cut, unreadable telemetry) → number of replies.
         seconds: wall time.
         interrupted: True if the user ended it early.
+        forgotten: ids of the given questions that were erased from the store, and weren't asked.
     """
 
     store: Path
@@ -99,6 +102,7 @@ class CollectSummary:
     notes: Mapping[str, int]
     seconds: float
     interrupted: bool
+    forgotten: tuple[str, ...] = ()
 
 
 @checked
@@ -152,6 +156,8 @@ def collect(
         held = opened.ids
         _refuse_others(questions, held, store)
         missing = [question for question in questions if question.id not in held]
+        forgotten = [question.id for question in missing if opened.is_forgotten(question.id)]
+        missing = [question for question in missing if question.id not in forgotten]
         due = missing[:limit]
         recorded: list[_Usage] = []
 
@@ -184,9 +190,10 @@ def collect(
         store=opened.folder,
         asked=len(questions),
         done=len(recorded),
-        already_there=len(questions) - len(missing),
+        already_there=len(questions) - len(missing) - len(forgotten),
         failed=tally.failures,
-        gaps=tuple(question.id for question in questions if question.id not in held),
+        gaps=tuple(question.id for question in missing if question.id not in held),
+        forgotten=tuple(forgotten),
         steps=sum(usage.steps for usage in recorded),
         prompt_tokens=sum(usage.prompt_tokens for usage in recorded),
         completion_tokens=sum(usage.completion_tokens for usage in recorded),

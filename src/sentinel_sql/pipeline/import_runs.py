@@ -25,8 +25,9 @@ from sentinel_sql.trajectory.formats.logged_record import (
     read_record,
 )
 from sentinel_sql.trajectory.formats.tools import Tools
+from sentinel_sql.trajectory.manifest import StoreManifest
 from sentinel_sql.trajectory.record import Trajectory
-from sentinel_sql.trajectory.store import StoreManifest, TrajectoryStore, read_trajectories
+from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +42,7 @@ class ImportSummary:
         failed: reason → number of runs, or of records without a run, that were left out.
         notes: what a log left open and how it was decided → number of times.
         unread: kind of item that is part of no step → number of items.
+        forgotten: runs that were erased from the store, and weren't added again.
     """
 
     store: Path
@@ -50,6 +52,7 @@ class ImportSummary:
     failed: Mapping[str, int]
     notes: Mapping[str, int]
     unread: Mapping[str, int]
+    forgotten: int = 0
 
 
 @checked
@@ -117,9 +120,11 @@ def import_runs(
     with TrajectoryStore.open(store, manifest=manifest) as opened:
         held = opened.ids
         _refuse_conflicts(runs, held, store)
-        imported = 0
+        imported = forgotten = 0
         for count, run in enumerate(runs, start=1):
-            if run.trajectory.question.id not in held:
+            if opened.is_forgotten(run.trajectory.question.id):
+                forgotten += 1
+            elif run.trajectory.question.id not in held:
                 opened.append(run.trajectory)
                 imported += 1
             if on_progress is not None:
@@ -127,7 +132,8 @@ def import_runs(
     return ImportSummary(
         store=Path(store),
         imported=imported,
-        already_there=len(runs) - imported,
+        already_there=len(runs) - imported - forgotten,
+        forgotten=forgotten,
         endings=dict(Counter(str(run.rule) for run in runs)),
         failed=dict(failed),
         notes=dict(notes),

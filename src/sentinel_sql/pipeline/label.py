@@ -1,4 +1,4 @@
-"""Labels recorded runs: executes gold SQL and answers, and lets a judge compare the results."""
+"""Labels recorded runs: executes answers and gold SQL, and lets a judge compare the results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.database.equivalence import Equivalence
@@ -23,9 +23,10 @@ from sentinel_sql.labels.record import (
     Label,
     LabelsHeader,
 )
-from sentinel_sql.labels.rules import Answer, judge_by_rules
+from sentinel_sql.labels.rules import Answer, MismatchJudge, judge_by_rules
 from sentinel_sql.labels.strict import mode_named, mode_of, strict_match
 from sentinel_sql.labels.ties import ranks
+from sentinel_sql.labels.written_gold import label_by_written_gold
 from sentinel_sql.pipeline.inputs import (
     AnyPath,
     AnyQuestions,
@@ -37,10 +38,6 @@ from sentinel_sql.pipeline.inputs import (
 from sentinel_sql.questions.record import Question, question_id_of
 from sentinel_sql.trajectory.record import Trajectory
 
-MismatchJudge: TypeAlias = Callable[[str, str, Answer, Answer], tuple[bool | None, str]]
-"""Judges an answer that the strict comparison rejected. Called with (run id, question text, gold,
-answer); returns `correct` and the reason."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Labelling:
@@ -48,8 +45,10 @@ class Labelling:
 
     `unlabelled` maps a run's id to the reason: `gold-fails` (the gold SQL fails), `gold-timed-out`
     (it takes too long), `gold-out-of-memory` (it takes too much memory), `cut` (a result was cut at
-    the executor's limits, and the rest would decide) or `two-answers` (the run's outcome is not
-    that of its last step). `reworded` counts runs whose question has another text than the file's
+    the executor's limits, and the rest would decide), `two-answers` (the run's outcome is not that
+    of its last step), `gold-unread` or `gold-ambiguous` (see `written_gold`), `no-gold` (an
+    answerable question has neither gold SQL nor a gold answer), or a reason of `ratings`, if people
+    rated the runs. `reworded` counts runs whose question has another text than the file's
     question of that id: the id may be another question's.
     """
 
@@ -70,6 +69,7 @@ class Labelling:
         """Return counts: runs by kind and outcome, correct answers, runs without a label."""
         answered = [x for x in self.labels if x.answerable and x.outcome == "answered"]
         kinds = {True: "answerable", False: "unanswerable"}
+        written = sum(x.judge == "gold-answer" for x in self.labels)
         return {
             "judge": self.header.judge,
             **({"model": self.header.model} if self.header.model is not None else {}),
@@ -87,6 +87,7 @@ class Labelling:
             "answered": len(answered),
             "strict": sum(x.strict is True for x in answered),
             "correct": sum(x.correct is True for x in answered),
+            **({"by_gold_answer": written} if written else {}),
             UNJUDGED: sum(x.without_verdict for x in answered),
             "reasons": dict(Counter(x.reason for x in self.labels).most_common()),
             "unlabelled": dict(Counter(self.unlabelled.values())),
@@ -103,6 +104,9 @@ def label_runs(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Labelling:
     """Label runs by executing each distinct gold SQL and each committed SQL once.
+
+    An answer to a question without gold SQL is compared with the question's gold answer; see
+    `sentinel_sql.labels.gold_answer` for what one means.
 
     For the `llm` judge, which asks a model, see `llm_label.label_by_model`.
 
@@ -158,28 +162,36 @@ def compare_runs(
     labels: dict[str, Label] = {}
     unlabelled: dict[str, str] = {}
     by_gold: dict[str, list[Trajectory]] = defaultdict(list)
+    written: list[Trajectory] = []
     for run in runs:
         question = question_of[run.question.id]
         if run.states_two_answers:
             unlabelled[run.question.id] = "two-answers"
         elif run.outcome.kind == "answered" and question.gold_sql is not None:
             by_gold[question.gold_sql].append(run)
+        elif run.outcome.kind == "answered" and question.gold_answer is not None:
+            written.append(run)
+        elif run.outcome.kind == "answered" and question.answerable:
+            unlabelled[run.question.id] = "no-gold"
         else:
             labels[run.question.id] = _label_without_comparison(run, question)
-    done = len(labels) + len(unlabelled)
+
+    def keep(run: Trajectory, label: Label | str) -> None:
+        if isinstance(label, Label):
+            labels[run.question.id] = label
+        else:
+            unlabelled[run.question.id] = label
+        if on_progress is not None:
+            on_progress(len(labels) + len(unlabelled), len(runs))
+
     for gold_sql, same_gold in by_gold.items():
         gold = database.execute(equivalence.postprocess(gold_sql))
         for run in same_gold:
-            label = _compare(
-                run, question_of[run.question.id], gold, database, judge_mismatch, equivalence
-            )
-            if isinstance(label, Label):
-                labels[run.question.id] = label
-            else:
-                unlabelled[run.question.id] = label
-            done += 1
-            if on_progress is not None:
-                on_progress(done, len(runs))
+            question = question_of[run.question.id]
+            keep(run, _compare(run, question, gold, database, judge_mismatch, equivalence))
+    for run in written:
+        question = question_of[run.question.id]
+        keep(run, label_by_written_gold(run, question, database, judge_mismatch, equivalence))
     return Labelling(
         header=LabelsHeader(
             judge=judge,

@@ -13,13 +13,9 @@ from pathlib import Path
 from sentinel_sql.database.executor import time_zone_of
 from sentinel_sql.database.probes.probe import Prober, Probing
 from sentinel_sql.errors import StoreError
+from sentinel_sql.trajectory.manifest import StoreManifest, read_manifest
 from sentinel_sql.trajectory.record import NearestValue, Probes, Step, Trajectory
-from sentinel_sql.trajectory.store import (
-    StoreManifest,
-    TrajectoryStore,
-    read_manifest,
-    read_trajectories,
-)
+from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 
 def with_probes(trajectory: Trajectory, prober: Prober) -> Trajectory:
@@ -40,6 +36,7 @@ class ProbeSummary:
         steps: steps probed by this call.
         found: finding (a chain of joins, a join that multiplies rows, NULLs in the result, a text
             that no row has, something not known) → number of steps.
+        forgotten: runs that were erased from the new store, and weren't added again.
     """
 
     store: Path
@@ -47,6 +44,7 @@ class ProbeSummary:
     already_there: int
     steps: int
     found: Mapping[str, int]
+    forgotten: int = 0
 
 
 def probe_store(
@@ -78,8 +76,9 @@ def probe_store(
     probed = steps = 0
     with TrajectoryStore.open(store, manifest=manifest) as opened:
         held = opened.ids
+        forgotten = sum(opened.is_forgotten(run.question.id) for run in runs)
         for done, run in enumerate(runs, 1):
-            if run.question.id not in held:
+            if run.question.id not in held and not opened.is_forgotten(run.question.id):
                 made = with_probes(run, prober)
                 opened.append(made)
                 probed += 1
@@ -91,9 +90,10 @@ def probe_store(
     return ProbeSummary(
         store=Path(store),
         probed=probed,
-        already_there=len(runs) - probed,
+        already_there=len(runs) - probed - forgotten,
         steps=steps,
         found=dict(found),
+        forgotten=forgotten,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -36,8 +37,8 @@ _TRUTH: Mapping[object, bool] = {
 def own_question(record: Mapping[str, Any], where: str) -> Question:
     """Read one record of a user's own file; `where` names file and line for errors.
 
-    `answerable` defaults to whether there is gold SQL. Names of columns are read as `column_name`
-    spells them.
+    `answerable` defaults to whether there is gold SQL or a gold answer. Names of columns are
+    read as `column_name` spells them.
 
     Raises:
         QuestionsError: a column is missing or empty, or the record contradicts itself.
@@ -52,12 +53,15 @@ def own_question(record: Mapping[str, Any], where: str) -> Question:
     if record.get("gold_sql") is None and record.get("answerable") is None:
         _refuse_gold_elsewhere(record, where)
     gold = gold_or_none(record.get("gold_sql"), where)
-    answerable = _truth(record.get("answerable"), default=gold is not None, where=where)
+    gold_answer = _gold_answer(record.get("gold_answer"), where)
+    has_gold = gold is not None or gold_answer is not None
+    stated = _truth(record.get("answerable"), where)
+    answerable = has_gold if stated is None else stated
     question_id = text_of(record, "id", where)
-    if answerable and gold is None:
+    if answerable and not has_gold:
         raise QuestionsError(
-            f"{where}: question {question_id!r} is answerable but has no gold SQL: add 'gold_sql', "
-            "or set 'answerable' to false"
+            f"{where}: question {question_id!r} is answerable but has no gold: add 'gold_sql' or "
+            "'gold_answer', or set 'answerable' to false"
         )
     if not answerable and gold is not None:
         raise QuestionsError(
@@ -69,10 +73,11 @@ def own_question(record: Mapping[str, Any], where: str) -> Question:
         text=text_of(record, "question", where),
         answerable=answerable,
         gold_sql=gold,
-        gold_answer=_optional(record, "gold_answer", where) if answerable else None,
+        gold_answer=gold_answer if answerable else None,
         template=template_or_none(record.get("template"), where),
         split=_optional(record, "split", where),
         database=_optional(record, "database", where),
+        answerability_stated=has_gold or stated is not None,
     )
 
 
@@ -140,11 +145,29 @@ def _optional(record: Mapping[str, Any], column: str, where: str) -> str | None:
     return value
 
 
-def _truth(value: object, *, default: bool, where: str) -> bool:
+def _gold_answer(value: object, where: str) -> str | None:
+    """Return a gold answer as text; None for a spelling of "none".
+
+    Raises:
+        QuestionsError: the value is an object, which no answer is.
+    """
+    if value is None or value != value:
+        return None
+    if isinstance(value, dict):
+        raise QuestionsError(
+            f"{where}: 'gold_answer' must be a value, a list of values, or a list of rows: put the "
+            "object into a list"
+        )
+    if isinstance(value, str):
+        return None if value.strip().casefold() in NO_GOLD else value
+    return json.dumps(value)
+
+
+def _truth(value: object, where: str) -> bool | None:
     if isinstance(value, bool):
         return value
     if value is None or (isinstance(value, str) and not value.strip()):
-        return default
+        return None
     truth = _TRUTH.get(str(value).strip().casefold())
     if truth is None:
         raise QuestionsError(f"{where}: 'answerable' must be true or false: correct it")

@@ -166,7 +166,7 @@ def _is_own(record: object) -> bool:
     if not isinstance(record, dict) or "is_impossible" in record:
         return False
     names = set(map(column_name, record))
-    return "question" in names and bool({"gold_sql", "answerable"} & names)
+    return "question" in names and bool({"gold_sql", "gold_answer", "answerable"} & names)
 
 
 def _text(path: Path) -> str:

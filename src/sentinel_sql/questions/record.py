@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container
 from dataclasses import dataclass
 
 from sentinel_sql.arguments import checked_fields
+from sentinel_sql.storage.run_id import ids_of_run
 
 
 @checked_fields
@@ -14,8 +14,10 @@ from sentinel_sql.arguments import checked_fields
 class Question:
     """A question in words, whether it is answerable, and the gold SQL if it is.
 
-    `gold_answer` is the data set's own printed answer, if it has one. `template` is the data set's
-    own name for the question's template, or None; `templates.py` then finds one.
+    `gold_answer` is the right answer as it is written down, if there is one. `template` is the data
+    set's own name for the question's template, or None; `templates.py` then finds one.
+    `answerability_stated` is False where the file has neither gold nor `answerable`; such a
+    question counts as unanswerable.
     """
 
     id: str
@@ -26,6 +28,7 @@ class Question:
     template: str | None = None
     split: str | None = None
     database: str | None = None
+    answerability_stated: bool = True
 
 
 def question_id_of(run_id: str, known: Container[str]) -> str | None:
@@ -34,7 +37,4 @@ def question_id_of(run_id: str, known: Container[str]) -> str | None:
     A run has the id of its question. If a question was run several times, run k has the id `id#k`
     (k in digits). A known id that itself ends like this is returned unchanged.
     """
-    if run_id in known:
-        return run_id
-    trial = re.fullmatch(r"(.+)#\d+", run_id, re.DOTALL)
-    return trial[1] if trial and trial[1] in known else None
+    return next((name for name in ids_of_run(run_id) if name in known), None)

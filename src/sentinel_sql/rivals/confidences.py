@@ -17,12 +17,14 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from sentinel_sql.errors import StoreError
-from sentinel_sql.storage.append_log import AppendLog, count_file, read_count
+from sentinel_sql.storage.append_log import AppendLog
 from sentinel_sql.storage.checksums import read_lines
+from sentinel_sql.storage.line_count import count_file, read_count
 from sentinel_sql.storage.paths import path_of
+from sentinel_sql.storage.run_id import ids_of_run
 from sentinel_sql.trajectory.agent_identity import difference
+from sentinel_sql.trajectory.manifest import manifest_in, write_manifest
 from sentinel_sql.trajectory.record import AgentInfo, Count, Record, Trajectory
-from sentinel_sql.trajectory.store import manifest_in, write_manifest
 
 MANIFEST = "confidences.json"
 RECORDS = "confidences.jsonl"
@@ -187,6 +189,19 @@ class ConfidenceStore:
                 "its rights or space"
             ) from error
         return cls(folder=folder, log=log, records=records)
+
+    def forget(self, erased_id: str) -> int:
+        """Erase the confidences in a run, or in all runs of a question; return their number.
+
+        Raises:
+            OSError: the store can't be written; it stays unchanged then.
+        """
+        self.held = {
+            key: record for key, record in self.held.items() if erased_id not in ids_of_run(key[0])
+        }
+        return self._log.drop(
+            lambda line: erased_id in ids_of_run(Confidence.model_validate_json(line).run)
+        )
 
     def add_checksums(self) -> int:
         """Give each line of an older version its checksum; see `AppendLog.add_checksums`."""

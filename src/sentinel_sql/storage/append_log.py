@@ -1,37 +1,26 @@
 """An append-only log with checksums that survives the end of its process.
 
-The file `<log>.count` beside the log holds the number of lines that are surely on the disk. It is
-written after the lines, so it is never too high. It distinguishes missing lines from an unfinished
-last line of a killed process.
+The count beside the log (`line_count`) is written after the lines, so it is never too high.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import queue
 import socket
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import IO, Self
 
 from sentinel_sql.errors import StoreError
-from sentinel_sql.storage.checksums import (
-    carries_checksum,
-    read_lines,
-    sealed,
-    unsealed,
-    with_checksum,
-)
+from sentinel_sql.storage.checksums import carries_checksum, read_lines, with_checksum
+from sentinel_sql.storage.drafts import remove_dead
+from sentinel_sql.storage.line_count import count_file, count_text, read_count
 from sentinel_sql.storage.whole_file import sync_folder, write_whole
-
-_COUNT_WIDTH: Final = 128
-"""Bytes of a count with its newline; fixed, so that it can be overwritten in place."""
 
 
 class AppendLog:
@@ -40,9 +29,10 @@ class AppendLog:
     `set_aside` is the number of bytes of an unfinished last line that was moved aside at opening.
     """
 
-    def __init__(self, *, file: Path, lock: int, lines: int, set_aside: int) -> None:
+    def __init__(self, *, file: Path, torn: Path, lock: int, lines: int, set_aside: int) -> None:
         self.file = file
         self.set_aside = set_aside
+        self._torn = torn
         self._lock = lock
         self._lines = lines
         self._guard = threading.Lock()
@@ -85,11 +75,11 @@ class AppendLog:
             _check(file)
             set_aside = _mend_tail(file, is_whole, torn=torn)
             lines = _check(file)
-            write_whole(count_file(file), _count_text(lines))
+            write_whole(count_file(file), count_text(lines))
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(file=file, lock=descriptor, lines=lines, set_aside=set_aside)
+        return cls(file=file, torn=torn, lock=descriptor, lines=lines, set_aside=set_aside)
 
     def append(self, record: bytes) -> None:
         """Add one record, a JSON object in one line; return when it is on the disk.
@@ -126,12 +116,42 @@ class AppendLog:
         data = self.file.read_bytes().splitlines(keepends=True)
         bare = sum(not line.isspace() and not carries_checksum(line.rstrip(b"\n")) for line in data)
         if bare:
-            contents = [line.content for line in read_lines(data, file=self.file)]
-            sealed_lines = [with_checksum(it, line=at) for at, it in enumerate(contents, 1)]
-            write_whole(self.file, b"".join(sealed_lines))
-            self._lines = len(sealed_lines)
-            write_whole(count_file(self.file), _count_text(self._lines))
+            self._write_again([line.content for line in read_lines(data, file=self.file)])
         return bare
+
+    def drop(self, unwanted: Callable[[bytes], bool]) -> int:
+        """Write the log again without some records; call it before adding records.
+
+        A kill leaves the old log or the new one. Unfinished lines that were moved aside, now or
+        earlier, are deleted, because nobody can tell what they hold; so are the drafts of killed
+        writers.
+
+        Args:
+            unwanted: called with (record); returns whether to leave it out.
+
+        Returns:
+            Number of records left out.
+
+        Raises:
+            OSError: the log can't be written; it stays unchanged then.
+        """
+        with self.file.open("rb") as lines:
+            contents = [line.content for line in read_lines(lines, file=self.file)]
+        kept = [content for content in contents if not unwanted(content)]
+        if len(kept) < len(contents):
+            self._write_again(kept)
+        remove_dead(self.file)
+        if self._torn.exists():
+            self._torn.unlink()
+            sync_folder(self._torn.parent)
+        return len(contents) - len(kept)
+
+    def _write_again(self, contents: Sequence[bytes]) -> None:
+        lines = [with_checksum(it, line=at) for at, it in enumerate(contents, 1)]
+        # the count may be too low after a kill, but never too high
+        write_whole(count_file(self.file), count_text(min(self._lines, len(lines))))
+        write_whole(self.file, b"".join(lines))
+        self._lines = len(lines)
 
     def close(self) -> None:
         """Write all queued records, and release the lock."""
@@ -168,7 +188,7 @@ class AppendLog:
                     lines = enumerate((item.record for item in waiting), self._lines + 1)
                     append(log, b"".join(with_checksum(it, line=number) for number, it in lines))
                     self._lines += len(waiting)
-                    os.pwrite(count, _count_text(self._lines), 0)
+                    os.pwrite(count, count_text(self._lines), 0)
             except OSError as error:
                 # After a failed sync, only a new opening shows what is on the disk.
                 broken = error
@@ -196,36 +216,6 @@ class _QueuedRecord:
 
     record: bytes
     done: Future[None]
-
-
-def count_file(file: Path) -> Path:
-    """Return the path of a log's count."""
-    return file.with_name(file.name + ".count")
-
-
-def read_count(file: Path) -> int | None:
-    """Return how many lines a log has at least, or None without a count.
-
-    Read it before the log itself, because a writer may add lines in between.
-
-    Raises:
-        StoreError: the count is damaged.
-    """
-    count = count_file(file)
-    for _ in range(3):  # if it is just being overwritten, it is complete a moment later
-        try:
-            return int(unsealed(json.loads(count.read_bytes()))["lines"])
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise StoreError(f"{count}: {error.strerror}; check its rights") from error
-        except (ValueError, TypeError, AttributeError, KeyError):
-            pass
-        time.sleep(0.01)
-    raise StoreError(
-        f"{count}: damaged, so the number of lines of {file.name} is unknown; restore it from a "
-        f"copy, or delete it if all lines of {file.name} are there"
-    )
 
 
 def append(descriptor: int, data: bytes) -> None:
@@ -273,10 +263,6 @@ def _check(file: Path) -> int:
     expected = read_count(file)
     with file.open("rb") as lines:
         return sum(line.ended for line in read_lines(lines, file=file, expected=expected))
-
-
-def _count_text(lines: int) -> bytes:
-    return json.dumps(sealed({"lines": lines})).encode().ljust(_COUNT_WIDTH - 1) + b"\n"
 
 
 def _mend_tail(file: Path, is_whole: Callable[[bytes], bool], *, torn: Path) -> int:

@@ -39,7 +39,7 @@ def folder_beside(target: Path) -> Iterator[Path]:
         os.close(handle)  # another writer removed it as the draft of a killed one
     try:
         yield draft
-        _remove_dead(target)
+        remove_dead(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         os.close(handle)
@@ -60,7 +60,7 @@ def file_beside(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
     try:
         with os.fdopen(handle, "wb") as sink:
             yield Path(name), sink
-        _remove_dead(target)
+        remove_dead(target)
     finally:
         Path(name).unlink(missing_ok=True)
 
@@ -120,7 +120,7 @@ def _lock(handle: int, path: Path) -> bool:
         return False
 
 
-def _remove_dead(target: Path) -> None:
+def remove_dead(target: Path) -> None:
     """Remove the drafts of killed writers of this target."""
     prefix = _prefix(target)
     for name in os.listdir(target.parent):

@@ -8,7 +8,6 @@ the process is killed.
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import threading
 import zlib
@@ -19,38 +18,29 @@ from functools import partial
 from io import BufferedReader
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO, Literal, Self, TypeVar
-
-from pydantic import BaseModel
+from typing import BinaryIO, Self
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.errors import StoreError
-from sentinel_sql.storage.append_log import AppendLog, count_file, read_count
-from sentinel_sql.storage.checksums import read_lines, sealed, unsealed
+from sentinel_sql.storage.append_log import AppendLog
+from sentinel_sql.storage.checksums import read_lines
+from sentinel_sql.storage.line_count import count_file, read_count
 from sentinel_sql.storage.paths import path_of
-from sentinel_sql.storage.whole_file import write_whole
+from sentinel_sql.storage.run_id import ids_of_run
 from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.codec import decode, encode
-from sentinel_sql.trajectory.record import AgentInfo, Record, Trajectory
+from sentinel_sql.trajectory.manifest import (
+    MANIFEST,
+    StoreManifest,
+    read_manifest,
+    write_manifest,
+)
+from sentinel_sql.trajectory.record import Trajectory
+from sentinel_sql.trajectory.tombstone import Tombstone, is_forgotten
 
 RECORDS = "trajectories.jsonl"
-MANIFEST = "store.json"
 TORN = "trajectories.torn"
 LOCK = "store.lock"
-
-_Manifest = TypeVar("_Manifest", bound=BaseModel)
-
-
-class StoreManifest(Record):
-    """The agent of a store's runs, and their database."""
-
-    format: Literal["sentinel-store/1"] = "sentinel-store/1"
-    agent: AgentInfo
-    database: str | None = None
-    clock: str | None = None
-    schema_sha256: str | None = None
-    dialect: str | None = None
-    time_zone: str | None = None
 
 
 def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
@@ -80,48 +70,6 @@ def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
             )
         return _read(file, torn_tail_is_fault=False)
     return _read(path, torn_tail_is_fault=True)
-
-
-def read_manifest(folder: str | PathLike[str]) -> StoreManifest | None:
-    """Return the manifest of a store, or None if `folder` is a recordings file or no store.
-
-    Raises:
-        StoreError: `store.json` is damaged.
-    """
-    return manifest_in(path_of(folder) / MANIFEST, StoreManifest, stated="sentinel-store/1")
-
-
-def manifest_in(file: Path, kind: type[_Manifest], *, stated: str) -> _Manifest | None:
-    """Return the manifest of a folder of collected records, or None if there is none.
-
-    Args:
-        file: path of the manifest.
-        kind: its record type.
-        stated: its format, for messages.
-
-    Raises:
-        StoreError: the manifest is damaged.
-    """
-    try:
-        return kind.model_validate(unsealed(json.loads(file.read_bytes())))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}; check its rights") from error
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreError(
-            f"{file}: not a {stated} manifest; restore it from a copy, or collect into "
-            "another folder"
-        ) from error
-
-
-def write_manifest(file: Path, manifest: BaseModel) -> None:
-    """Write the manifest of a folder of collected records, with the hash of its content.
-
-    Raises:
-        OSError: the manifest can't be written.
-    """
-    write_whole(file, json.dumps(sealed(manifest.model_dump()), indent=2) + "\n")
 
 
 def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
@@ -276,6 +224,11 @@ class TrajectoryStore:
         if theirs != ours:
             raise StoreError(_another_agent(self.folder, ours, theirs))
         question_id = trajectory.question.id
+        if self.is_forgotten(question_id):
+            raise StoreError(
+                f"{self.folder}: question {question_id} was erased by `sentinel forget` and isn't "
+                "recorded again; leave it out, or use another store"
+            )
         try:
             question_id.encode()
         except UnicodeEncodeError as error:
@@ -294,6 +247,32 @@ class TrajectoryStore:
             self._ids.add(question_id)
         stored.add_done_callback(partial(self._forget_if_lost, question_id))
         return stored
+
+    def is_forgotten(self, run_id: str) -> bool:
+        """Return whether a run, or the question that it is of, was erased from this store."""
+        return is_forgotten(run_id, self.manifest.forgotten)
+
+    def forget(self, erased_id: str) -> int:
+        """Erase a run, or all runs of a question; call it before adding runs.
+
+        A tombstone in the manifest keeps them from being recorded again. It is written first, so
+        that a killed call is completed by the next. What was set aside as incomplete is deleted.
+
+        Returns:
+            Number of runs erased.
+
+        Raises:
+            OSError: a file can't be written; the old one is then unchanged.
+        """
+        if not self.is_forgotten(erased_id):
+            stones = (*self.manifest.forgotten, Tombstone.of(erased_id))
+            self.manifest = self.manifest.model_copy(update={"forgotten": stones})
+            write_manifest(self.folder / MANIFEST, self.manifest)
+        meant = {name for name in self.ids if erased_id in ids_of_run(name)}
+        erased = self._log.drop(lambda record: decode(record, where="a run").question.id in meant)
+        with self._guard:
+            self._ids -= meant
+        return erased
 
     def add_checksums(self) -> int:
         """Give each line of an older version its checksum; see `AppendLog.add_checksums`."""

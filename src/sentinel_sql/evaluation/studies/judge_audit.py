@@ -12,7 +12,8 @@ from sentinel_sql.evaluation.bootstrap import Interval
 from sentinel_sql.evaluation.column_meaning import SHARE, Column
 from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.evaluation.rater_agreement import kappa, wilson_share
-from sentinel_sql.labels.audit import AuditKey, Ratings
+from sentinel_sql.labels.audit import AuditKey, RaterSheet
+from sentinel_sql.labels.ratings import majority
 
 TOGETHER = "together"
 """The name for the majority of the raters of a case; ties are left open."""
@@ -24,8 +25,8 @@ class JudgeAuditRow:
 
     rater: Annotated[str, Column("name of the rater's sheet, or `together` for all of them")]
     cases: Annotated[int, Column("cases of the audit")]
-    rated: Annotated[int, Column("cases with a verdict of this rater")]
-    left_open: Annotated[int, Column("cases on the sheet without a verdict; together: ties")]
+    rated: Annotated[int, Column("cases with a rating of this rater")]
+    left_open: Annotated[int, Column("cases on the sheet without a rating; together: ties")]
     missing: Annotated[int, Column("cases that the sheet lacks; together: cases without a rating")]
     accuracy: Annotated[
         Interval | None,
@@ -56,15 +57,15 @@ class RatersRow:
     both_rated: Annotated[int, Column("cases that both rated")]
     agreement: Annotated[
         Interval | None,
-        Column("share of them with equal verdicts", unit="share", within=SHARE),
+        Column("share of them with equal ratings", unit="share", within=SHARE),
     ]
     kappa: Annotated[
         float | None, Column("Cohen's κ: agreement beyond what chance gives", within="[−1, 1]")
     ]
 
 
-def judge_audit(key: AuditKey, raters: Sequence[Ratings]) -> Exhibit[JudgeAuditRow]:
-    """Compare the judge's verdicts with those of each rater and, if several, of their majority.
+def judge_audit(key: AuditKey, raters: Sequence[RaterSheet]) -> Exhibit[JudgeAuditRow]:
+    """Compare the judge's verdicts with the ratings of each rater and of their majority.
 
     Raises:
         LabelsError: no case is rated, or two sheets have the same name.
@@ -75,18 +76,18 @@ def judge_audit(key: AuditKey, raters: Sequence[Ratings]) -> Exhibit[JudgeAuditR
             "two sheets have the same name, or one is called 'together': give each rater's sheet "
             "a different name"
         )
-    if not any(rater.verdicts for rater in raters):
+    if not any(rater.by_case for rater in raters):
         raise LabelsError(
             "no case is rated yet: the raters write 1 or 0 into the column `correct` of their "
             "sheets"
         )
     rows = [
-        _row(key, rater.rater, rater.verdicts, left_open=rater.left_open, missing=rater.missing)
+        _row(key, rater.rater, rater.by_case, left_open=rater.left_open, missing=rater.missing)
         for rater in raters
     ]
     if len(raters) > 1:
-        agreed = majority(raters)
-        rated = {case for rater in raters for case in rater.verdicts}
+        agreed = _together(raters)
+        rated = {case for rater in raters for case in rater.by_case}
         rows.append(
             _row(
                 key,
@@ -105,12 +106,12 @@ def judge_audit(key: AuditKey, raters: Sequence[Ratings]) -> Exhibit[JudgeAuditR
     )
 
 
-def raters_agreement(raters: Sequence[Ratings]) -> Exhibit[RatersRow]:
+def raters_agreement(raters: Sequence[RaterSheet]) -> Exhibit[RatersRow]:
     """Compare each pair of raters over the cases that both rated."""
     rows = []
     for first, second in combinations(raters, 2):
-        both = sorted(first.verdicts.keys() & second.verdicts.keys())
-        a, b = ([rater.verdicts[case] for case in both] for rater in (first, second))
+        both = sorted(first.by_case.keys() & second.by_case.keys())
+        a, b = ([rater.by_case[case] for case in both] for rater in (first, second))
         rows.append(
             RatersRow(
                 first=first.rater,
@@ -128,23 +129,20 @@ def raters_agreement(raters: Sequence[Ratings]) -> Exhibit[RatersRow]:
     )
 
 
-def majority(raters: Sequence[Ratings]) -> Mapping[str, bool]:
-    """Return the majority verdict on each case; ties are left out."""
+def _together(raters: Sequence[RaterSheet]) -> Mapping[str, bool]:
+    """Return the majority's rating of each case; ties are left out."""
     votes: dict[str, list[bool]] = {}
     for rater in raters:
-        for case, verdict in rater.verdicts.items():
-            votes.setdefault(case, []).append(verdict)
-    return {
-        case: 2 * sum(cast) > len(cast)
-        for case, cast in votes.items()
-        if 2 * sum(cast) != len(cast)
-    }
+        for case, rating in rater.by_case.items():
+            votes.setdefault(case, []).append(rating)
+    decided = {case: majority(cast) for case, cast in votes.items()}
+    return {case: rating for case, rating in decided.items() if rating is not None}
 
 
 def _row(
-    key: AuditKey, rater: str, verdicts: Mapping[str, bool], *, left_open: int, missing: int
+    key: AuditKey, rater: str, ratings: Mapping[str, bool], *, left_open: int, missing: int
 ) -> JudgeAuditRow:
-    pairs = [(case.correct, verdicts[case.case]) for case in key.cases if case.case in verdicts]
+    pairs = [(case.correct, ratings[case.case]) for case in key.cases if case.case in ratings]
     said_correct = sum(judge for judge, _ in pairs)
     wrongly_correct = sum(judge and not said for judge, said in pairs)
     wrongly_wrong = sum(said and not judge for judge, said in pairs)

@@ -122,9 +122,13 @@ def judges_in(
                     f"run {run} ended as {files[0][1][run].outcome} in one of the labels files and "
                     f"as {labels[run].outcome} in another: compare labels of the same runs"
                 )
-        found = {f"strict/{header.mode}": {run: _strict(label) for run, label in labels.items()}}
+        found: dict[str, dict[str, Label]] = {}
+        if header.judge != "ratings":  # nobody compared a rated answer with a gold one
+            strict = {run: _strict(label) for run, label in labels.items()}
+            found[f"strict/{header.mode}"] = strict
         if header.judge != "strict":
-            name = "/".join(filter(None, (header.judge, header.mode, header.model)))
+            mode = None if header.judge == "ratings" else header.mode
+            name = "/".join(filter(None, (header.judge, mode, header.model)))
             found[name] = dict(labels)
         for name, verdicts in found.items():
             if judges.setdefault(name, verdicts) != verdicts:

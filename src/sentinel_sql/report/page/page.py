@@ -171,8 +171,11 @@ def _footer(agents: Sequence[ReportedAgent]) -> str:
     first = agents[0].document
     facts = first["monitor"].get("facts", {})
     versions = facts.get("versions", {})
+    judge = facts.get("judge", "unknown")
+    by_whom = (
+        "rated by people" if judge == "ratings" else f"judged by {judge} ({facts.get('mode', '?')})"
+    )
     return (
-        f"Made by sentinel-sql {versions.get('sentinel-sql', '')}. Answers judged by "
-        f"{facts.get('judge', 'unknown')} ({facts.get('mode', 'unknown')}); bootstrap seed "
-        f"{first['bootstrap']['seed']}. Method: Song, Ward, Jung, Cheng, arXiv:2610.04156."
+        f"Made by sentinel-sql {versions.get('sentinel-sql', '')}. Answers {by_whom}; bootstrap "
+        f"seed {first['bootstrap']['seed']}. Method: Song, Ward, Jung, Cheng, arXiv:2610.04156."
     )

@@ -83,7 +83,7 @@ TABLES: Final[Mapping[str, Layout]] = {
         columns=(
             _column("raters", lambda row: f"{row['first']}, {row['second']}"),
             _column("both rated", value("both_rated")),
-            _column("same verdict", lambda row: _interval(row["agreement"])),
+            _column("same rating", lambda row: _interval(row["agreement"])),
             _column("κ", figure("kappa", ".2f")),
         ),
     ),
