@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
+from made_once import made_once
+
 # Tests run on all cores at once, so that a fit on several threads would wait for other tests.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
@@ -28,6 +30,21 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sentinel"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONGEST = (
+    *("docs/test_tutorials", "hospital/test_recordings", "monitor/test_encoder"),
+    *("monitor/test_conformity", "test_public_loop", "database/test_executor_benchmark"),
+    *("pipeline/test_small_samples", "docs/test_examples", "pipeline/test_screen_features"),
+    *("evaluation/test_killed_evaluation", "cli/test_demo", "cli/test_ask"),
+)
+"""The test files that take longest. They come first, so that no worker ends long after another."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    place = {here / f"{name}.py": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Folder of real data beside the checkout; tests that need it skip where it is absent."""
@@ -45,7 +62,18 @@ def mimic_iv(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     import shutil
 
     packed = shared_data / "ehrsql2024" / "mimic_iv.sqlite.xz"
-    target = tmp_path_factory.mktemp("mimic_iv") / "mimic_iv.sqlite"
-    with lzma.open(packed) as source, target.open("wb") as sink:
-        shutil.copyfileobj(source, sink)
-    return target
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        with lzma.open(packed) as source, (folder / "mimic_iv.sqlite").open("wb") as sink:
+            shutil.copyfileobj(source, sink)
+
+    return made_once(tmp_path_factory, "mimic_iv", make) / "mimic_iv.sqlite"
+
+
+@pytest.fixture(scope="session")
+def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of a scripted agent over the hospital, as one recordings file."""
+    from hospital_runs import record_runs
+
+    return made_once(tmp_path_factory, "recorded", record_runs) / "runs.jsonl"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hospital_runs import ended_live_and_replayed, record_runs
+from hospital_runs import ended_live_and_replayed
 from sentinel_sql.errors import CannotFitError, StoreError
 from sentinel_sql.hospital.recordings import FOLDER, bundled, confidences, provenance, recording
 from sentinel_sql.pipeline.demo import build
@@ -42,8 +42,8 @@ def tool() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return record_runs(tmp_path_factory.mktemp("recorded"))
+def runs(recorded_runs: Path) -> Path:
+    return recorded_runs
 
 
 def packed(tool: ModuleType, runs: Path, into: Path, *more: str) -> int:

@@ -42,13 +42,13 @@ def weights(monitor: Monitor, prefix: Prefix) -> Mapping[str, list[dict[str, Any
     surroundings = Surroundings(
         keys=estimators.keys, clock=prefix.question.clock or estimators.clock
     )
+    fitted = [getattr(estimators, head) for head in _SIGNS]
+    if not all(isinstance(head, FittedLinearHead) for head in fitted):
+        return {}
     words = _Words(prefix)
     weights_by_head = {}
-    for head, sign in _SIGNS.items():
-        fitted = getattr(estimators, head)
-        if not isinstance(fitted, FittedLinearHead):
-            return {}
-        parts = contributions(fitted, estimators.head, prefix, surroundings)
+    found = contributions(fitted, estimators.head, prefix, surroundings)
+    for (head, sign), parts in zip(_SIGNS.items(), found, strict=True):
         added = words.share_out(parts.terms)
         strongest = sorted(added, key=lambda name: -abs(added[name]))[:STRONGEST]
         rest = parts.margin - parts.bias - sum(added[name] for name in strongest)
