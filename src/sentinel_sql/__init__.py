@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from sentinel_sql.database.opening import open_database as open_database
     from sentinel_sql.database.opening import register_database as register_database
     from sentinel_sql.database.sqlite.database import SqliteDatabase as SqliteDatabase
+    from sentinel_sql.database.value_index.hints import Hints as Hints
+    from sentinel_sql.database.value_index.hints import hints as hints
     from sentinel_sql.decision.agent_loop import guarded as guarded
     from sentinel_sql.decision.guard import Guard as Guard
     from sentinel_sql.decision.live_step import LiveStep as LiveStep
@@ -141,6 +143,7 @@ _HOMES = {
     "ExecutionResult": "database.executor:ExecutionResult",
     "Guard": "decision.guard:Guard",
     "GuardSession": "decision.session:GuardSession",
+    "Hints": "database.value_index.hints:Hints",
     "ImportSummary": "pipeline.import_runs:ImportSummary",
     "InputError": "errors:InputError",
     "Label": "labels.record:Label",
@@ -179,6 +182,7 @@ _HOMES = {
     "evaluate": "pipeline.evaluate:evaluate",
     "fit": "pipeline.fit:fit",
     "guarded": "decision.agent_loop:guarded",
+    "hints": "database.value_index.hints:hints",
     "import_runs": "pipeline.import_runs:import_runs",
     "label_runs": "pipeline.label:label_runs",
     "load_monitor": "monitor.bundle:load",
@@ -208,6 +212,7 @@ __all__ = [
     "ExecutionResult",
     "Guard",
     "GuardSession",
+    "Hints",
     "ImportSummary",
     "InputError",
     "Label",
@@ -246,6 +251,7 @@ __all__ = [
     "evaluate",
     "fit",
     "guarded",
+    "hints",
     "import_runs",
     "label_runs",
     "load_monitor",

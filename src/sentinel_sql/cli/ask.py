@@ -15,6 +15,8 @@ import typer
 from sentinel_sql.cli.agents import (
     CommitOnError,
     Examples,
+    IndexColumns,
+    IndexFile,
     MaxSteps,
     MaxTokens,
     Notes,
@@ -110,6 +112,8 @@ def ask(
     prompt: PromptName = "guided",
     notes: Notes = None,
     examples: Examples = None,
+    index: IndexFile = None,
+    index_columns: IndexColumns = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
@@ -135,6 +139,7 @@ def ask(
     from sentinel_sql.cli.recorded_runs import RecordedRuns
     from sentinel_sql.cli.watch import closing
     from sentinel_sql.errors import EndpointError, InputError
+    from sentinel_sql.trajectory.record import AskedQuestion
 
     console = None if as_json else terminal()
     if recorded:
@@ -149,7 +154,7 @@ def ask(
             document = recorded_runs.replay(question or recorded_runs.first(), console=console)
         emit(document, as_json=as_json, tables=list)
         return
-    if question is None or not question.strip():
+    if question is None or AskedQuestion(id="live", text=question).is_wordless:
         raise InputError('no question: give one, such as "how many patients are there?"')
     if database is not None and monitor is None:
         raise InputError(
@@ -181,6 +186,8 @@ def ask(
             timeout=timeout,
             retries=retries,
             commit_on_error=commit_on_error,
+            index=index,
+            index_columns=index_columns,
         ) as agent,
     ):
         document = _ask_agent(

@@ -13,6 +13,8 @@ import typer
 from sentinel_sql.cli.agents import (
     CommitOnError,
     Examples,
+    IndexColumns,
+    IndexFile,
     MaxSteps,
     MaxTokens,
     Notes,
@@ -63,11 +65,23 @@ def collect(
     prompt: PromptName = "guided",
     notes: Notes = None,
     examples: Examples = None,
+    index: IndexFile = None,
+    index_columns: IndexColumns = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
     retries: Retries = 4,
     commit_on_error: CommitOnError = False,
+    temperature: Annotated[
+        float, typer.Option(min=0.0, help="Sampling temperature; 0 always takes the likeliest.")
+    ] = 0.0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Sampling seed. For several samples of a question, one store each, with other "
+            "seeds."
+        ),
+    ] = 0,
     clock: Annotated[
         str | None,
         typer.Option(
@@ -125,6 +139,10 @@ def collect(
             timeout=timeout,
             retries=retries,
             commit_on_error=commit_on_error,
+            index=index,
+            index_columns=index_columns,
+            temperature=temperature,
+            seed=seed,
         ) as agent,
         prober_of(database, opened.clock, wanted=probes) as prober,
         _progress() as advance,

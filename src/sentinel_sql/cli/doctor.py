@@ -29,7 +29,7 @@ LIBRARIES = (
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
-EXTRAS = ("encoders", "fast", "http2", "onnx", "report")
+EXTRAS = ("encoders", "fast", "http2", "onnx", "postgres", "report")
 """Sets of optional libraries, as in the project's metadata."""
 
 Standing = Literal["ok", "absent", "broken"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, Self, TypeAlias
 
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.errors import InputError
 from sentinel_sql.result_line import error_line, result_line
 from sentinel_sql.schema import Schema
@@ -13,6 +14,7 @@ Cell: TypeAlias = str | int | float | bytes | None
 ResultKind = Literal["rows", "empty", "error", "refused"]
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """Bounds of one execution, each above 0 (our choices), so that no query can harm the machine.

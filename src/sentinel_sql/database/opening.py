@@ -9,10 +9,13 @@ from os import PathLike
 from typing import Protocol
 
 from sentinel_sql.address import kind_of_address, without_secrets
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.executor import Database, Limits
 from sentinel_sql.errors import DatabaseError, InputError
 
 _OPENERS: Mapping[str, str] = {
+    "postgresql": "sentinel_sql.database.postgres:open_postgres",
+    "postgres": "sentinel_sql.database.postgres:open_postgres",
     "sqlite": "sentinel_sql.database.sqlite.database:open_sqlite",
 }
 """Kind of address → the function that opens it; its module is loaded at the first use."""
@@ -31,6 +34,7 @@ class Opener(Protocol):
 _registered: dict[str, Opener] = {}
 
 
+@checked
 def register_database(kind: str, opener: Opener) -> None:
     """Let `open_database` open addresses `kind://…` through your own opener.
 
@@ -49,6 +53,7 @@ def register_database(kind: str, opener: Opener) -> None:
     _registered[kind] = opener
 
 
+@checked
 def open_database(
     address: str | PathLike[str],
     *,
@@ -73,11 +78,6 @@ def open_database(
         InputError: an argument is wrong.
         MissingExtraError: the package for this kind of database isn't installed.
     """
-    if not isinstance(address, str | PathLike):
-        raise InputError(
-            f"a database is opened by a path or an address, not {type(address).__name__}: give a "
-            "str or a Path"
-        )
     address = os.fspath(address)
     kind = kind_of_address(address) or "sqlite"
     return _opener(kind, address)(

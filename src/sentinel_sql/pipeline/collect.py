@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sentinel_sql.agent.react import Asked, make_trajectory
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.probes.probe import Prober
 from sentinel_sql.errors import InputError, QuestionsError, StoreError
@@ -100,6 +101,7 @@ class CollectSummary:
     interrupted: bool
 
 
+@checked
 def collect(
     questions: AnyQuestions,
     agent: Agent,
