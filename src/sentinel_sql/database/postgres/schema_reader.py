@@ -66,7 +66,9 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
     tables: dict[str, dict[str, str]] = {}
     table_sql: dict[str, str] = {}
     comments: dict[str, str] = {}
-    for oid, schema, name, schema_sql, name_sql, comment in connection.execute(_TABLES, (first,)).fetchall():
+    for oid, schema, name, schema_sql, name_sql, comment in connection.execute(
+        _TABLES, (first,)
+    ).fetchall():
         away = schema != first
         key = keys[oid] = _free(f"{schema}.{name}" if away else name, tables)
         tables[key] = {}
