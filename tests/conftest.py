@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, settings
 
 from made_once import made_once
 from postgres_cluster import PostgresCluster, find_binaries, shared_cluster
+from sentinel_sql.errors import CannotFitError
+
+if TYPE_CHECKING:
+    from sentinel_sql.pipeline.demo import DemoFolder
 
 # Tests run on all cores at once, so that a fit on several threads would wait for other tests.
 for library in ("OMP", "OPENBLAS", "MKL"):
@@ -86,6 +92,23 @@ def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from hospital_runs import record_runs
 
     return made_once(tmp_path_factory, "recorded", record_runs) / "runs.jsonl"
+
+
+@pytest.fixture(scope="session")
+def bundled_demo(tmp_path_factory: pytest.TempPathFactory) -> DemoFolder:
+    """A demo over the recording that is bundled; tests skip where none is, or it is too small."""
+    from sentinel_sql.hospital.recordings import bundled, recording
+    from sentinel_sql.pipeline.demo import build, find_demo
+
+    if "guided" not in bundled():
+        pytest.skip("no recording is bundled yet")
+
+    def make(folder: Path) -> None:
+        with contextlib.suppress(CannotFitError):
+            build(folder, runs=recording(), on_stage=lambda stage: None)
+
+    made = find_demo(made_once(tmp_path_factory, "bundled_demo", make))
+    return made or pytest.skip("too few runs are bundled to fit a monitor")
 
 
 @pytest.fixture(scope="session")
