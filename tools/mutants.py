@@ -15,12 +15,9 @@ import ast
 import difflib
 import hashlib
 import json
-import os
 import random
-import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +27,8 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pytest_server import pytest_server
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "sentinel_sql"
@@ -45,6 +44,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "decision/live_step.py": ("decision/test_guard.py", "decision/test_sentence.py"),
     "decision/judgement.py": ("decision/test_guard.py", "decision/test_sentence.py"),
     "decision/conversation.py": ("decision/test_conversation.py",),
+    "decision/sentence/*.py": ("decision/test_sentence.py",),
     "decision/*.py": (
         *("decision/test_guard.py", "decision/test_guard_run.py", "decision/test_policy.py"),
         *("decision/test_prefix_columns.py", "decision/test_thresholds.py"),
@@ -82,9 +82,6 @@ PYTEST = "pytest itself"
 
 SECONDS = 300
 """Processor time that a group of tests has for one mutant; one that makes them hang is noticed."""
-
-WAITING = 5
-"""How much longer it may take by the clock, on a busy machine or because it waits for something."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,32 +318,12 @@ def judge(mutant: Mutant, copy: Path, tests: Sequence[Sequence[str]], folder: Pa
 
 def _run(tests: Sequence[str], copy: Path) -> str | None:
     """Return the first test that fails, "" if none does, or None if they take too long."""
-    paths = os.pathsep.join([str(copy), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": paths,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HYPOTHESIS_PROFILE": "mutants",
-    }
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
-    try:
-        ended = subprocess.run(
-            [*command, *tests],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=WAITING * SECONDS,
-            check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
-        )
-    except subprocess.TimeoutExpired:
+    code, printed = pytest_server().run(tests, copy, seconds=SECONDS)
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return None
-    if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return None
-    if ended.returncode == 0:
+    if code == 0:
         return ""
-    for line in ended.stdout.splitlines():
+    for line in printed.splitlines():
         state, _, test = line.partition(" ")
         if state in ("FAILED", "ERROR"):
             return test.partition(" - ")[0]
