@@ -43,6 +43,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "decision/row_sources.py": ("decision/test_live_result.py",),
     "decision/live_step.py": ("decision/test_guard.py", "decision/test_sentence.py"),
     "decision/judgement.py": ("decision/test_guard.py", "decision/test_sentence.py"),
+    "decision/session.py": ("decision/test_guard.py", "decision/test_sentence.py"),
     "decision/conversation.py": ("decision/test_conversation.py",),
     "decision/sentence/*.py": ("decision/test_sentence.py",),
     "decision/*.py": (
@@ -56,9 +57,11 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "monitor/crossfit.py": ("monitor/test_crossfit.py",),
     "monitor/delivery_estimator.py": ("monitor/test_hybrid.py",),
     "monitor/heads/contributions.py": ("monitor/test_contributions.py", "pipeline/test_views.py"),
-    "monitor/heads/embedding.py": ("monitor/test_encoder_parts.py",),
-    "monitor/heads/encoder.py": ("monitor/test_encoder_parts.py", "monitor/test_encoder.py"),
-    "monitor/heads/linear.py": ("monitor/test_regimes.py", "monitor/test_contributions.py"),
+    "monitor/heads/embedding.py": ("monitor/test_conformity.py", "monitor/test_encoder_parts.py"),
+    "monitor/heads/encoder.py": ("monitor/test_conformity.py", "monitor/test_encoder.py"),
+    "monitor/heads/linear.py": (
+        *("monitor/test_regimes.py", "monitor/test_contributions.py", "monitor/test_bundle.py"),
+    ),
     "monitor/heads/ngram*.py": ("monitor/test_ngrams.py", "monitor/test_contributions.py"),
     "monitor/heads/regimes.py": ("monitor/test_regimes.py",),
     "monitor/snapshots.py": ("monitor/test_features.py", "monitor/test_crossfit.py"),
@@ -253,8 +256,17 @@ def draw(package: Path, *, seed: int, count: int) -> list[Mutant]:
     random.Random(seed).shuffle(every)
     drawn: dict[tuple[str, int, str], Mutant] = {}
     for mutant, line in every:
-        drawn.setdefault((mutant.module, line, mutant.kind), mutant)
-    return list(drawn.values())[:count]
+        if len(drawn) == count:
+            break
+        place = (mutant.module, line, mutant.kind)
+        if place not in drawn and _changes_code(mutant, (package / mutant.module).read_bytes()):
+            drawn[place] = mutant
+    return list(drawn.values())
+
+
+def _changes_code(mutant: Mutant, source: bytes) -> bool:
+    """Return whether the mutant is other code, unlike two equal arguments that change places."""
+    return ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source))
 
 
 def asked(module: str) -> list[list[str]]:

@@ -49,6 +49,7 @@ def test_terms_and_bias_sum_to_the_log_odds(
     (told,) = contributions([head], KIND, run.prefix(len(run.steps)), AROUND, limit=limit)
     margin = head.margin(reading.snapshot(limit))
     assert told.margin == margin
+    assert all(term.log_odds != 0.0 for term in told.terms)
     total = told.bias + math.fsum(term.log_odds for term in told.terms)
     assert total == pytest.approx(margin, abs=1e-9)
 
