@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,16 +40,12 @@ class Counting:
         self._inner = inner
         self.ran: Counter[str] = Counter()
 
-    name = property(lambda self: self._inner.name)
-    clock = property(lambda self: self._inner.clock)
-    schema = property(lambda self: self._inner.schema)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     def execute(self, sql: str) -> ExecutionResult:
         self.ran[sql] += 1
         return self._inner.execute(sql)
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 @pytest.fixture

@@ -98,6 +98,17 @@ def test_n_grams_weigh_both_classes_the_same_however_rare_one_is(share: float) -
     assert head.score([same])[0] == pytest.approx(0.5, abs=0.02)
 
 
+def test_each_regime_learns_from_its_own_snapshots() -> None:
+    rng = np.random.default_rng(4)
+    targets, answered = rng.random(600) < 0.5, rng.random(600) < 0.5
+    signal = np.where(targets == answered, 1.0, -1.0) + rng.normal(scale=0.5, size=600)
+    regimes = fit_regimes(
+        rng.normal(size=600), signal[:, None], answered, targets, np.arange(600), seed=0
+    )
+    before, answers = (regime.weights[1] for regime in regimes)
+    assert before < 0.0 < answers
+
+
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.9])
 def test_regimes_weigh_both_classes_the_same_however_rare_one_is(share: float) -> None:
     rng = np.random.default_rng(2)

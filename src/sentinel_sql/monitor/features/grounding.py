@@ -70,7 +70,7 @@ class GroundingState:
         }
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1_024)  # a store is read several times, by fit, replays and views
 def analyse_sql(sql: str, keys: Keys | None, clock: str | None) -> Analysis:
     """Return references and literals of one SQL text; none if it can't be parsed as a query."""
     query = parse_query(sql)
