@@ -45,6 +45,15 @@ class Printed:
     on_page: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    printed: str
+    errors: str
+
+
 def fences(page: Path) -> list[Fence]:
     found = _FENCE.findall(page.read_text(encoding="utf-8"))
     return [Fence(language=word, title=title or None, text=text) for word, title, text in found]
@@ -92,6 +101,13 @@ def _commands(text: str) -> list[str]:
 
 def _call(command: str, place: Path) -> str:
     name, *arguments = shlex.split(command)
+    ended = call(name, arguments, place)
+    assert ended.code == 0, f"{command}\n{ended.printed}\n{ended.errors}"
+    return ended.printed
+
+
+def call(name: str, arguments: Sequence[str], place: Path) -> Ended:
+    """Call `sentinel`, `python` or a command of the system in a folder."""
     with TemporaryFile("w+") as printed, TemporaryFile("w+") as errors:
         if name in ("sentinel", "python"):
             code = _fork(name, arguments, place, (printed.fileno(), errors.fileno()))
@@ -101,9 +117,7 @@ def _call(command: str, place: Path) -> str:
             ).returncode
         printed.seek(0)
         errors.seek(0)
-        text = printed.read()
-        assert code == 0, f"{command}\n{text}\n{errors.read()}"
-        return text
+        return Ended(code=code, printed=printed.read(), errors=errors.read())
 
 
 def _fork(name: str, arguments: Sequence[str], place: Path, sinks: tuple[int, int]) -> int:

@@ -73,7 +73,7 @@ def kills(work: Callable[[], object], *, stride: int) -> Iterator[int]:
         yield step
 
 
-@pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [37, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_evaluation_is_complete_or_absent(tmp_path: Path, stride: int) -> None:
     place = tmp_path / "evaluation"
     died = there = 0
