@@ -3,7 +3,10 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 # Each worker takes up to a gigabyte.
-ALL_CORES := -n logical --maxprocesses 8 --dist worksteal
+# A file's tests stay in one worker, so that what they share is made once; the longest come first.
+ALL_CORES := -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# Tests start many processes, and none should compile what another has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-slow search mutants check format lint types contracts bench docs release clean
 

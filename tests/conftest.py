@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, settings
 
+from made_once import made_once
 from postgres_cluster import PostgresCluster, find_binaries, shared_cluster
+from sentinel_sql.errors import CannotFitError
+
+if TYPE_CHECKING:
+    from sentinel_sql.pipeline.demo import DemoFolder
 
 # Tests run on all cores at once, so that a fit on several threads would wait for other tests.
 for library in ("OMP", "OPENBLAS", "MKL"):
@@ -27,8 +34,30 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sentinel"))
 
 
+def _check_only(descriptor: int) -> None:
+    os.fstat(descriptor)
+
+
+# Tests kill processes and never the machine, so that nothing need wait for the disk.
+os.fsync = _check_only
+
 # A job that a shell starts in the background ignores SIGINT, and so would all that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+LONGEST = (
+    *("docs/test_tutorials", "hospital/test_recordings", "monitor/test_encoder"),
+    *("monitor/test_conformity", "test_public_loop", "database/test_executor_benchmark"),
+    *("pipeline/test_small_samples", "docs/test_examples", "pipeline/test_screen_features"),
+    *("evaluation/test_killed_evaluation", "cli/test_demo", "cli/test_ask"),
+)
+"""The test files that take longest. They come first, so that no worker ends long after another."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    place = {here / f"{name}.py": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +77,38 @@ def mimic_iv(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     import shutil
 
     packed = shared_data / "ehrsql2024" / "mimic_iv.sqlite.xz"
-    target = tmp_path_factory.mktemp("mimic_iv") / "mimic_iv.sqlite"
-    with lzma.open(packed) as source, target.open("wb") as sink:
-        shutil.copyfileobj(source, sink)
-    return target
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        with lzma.open(packed) as source, (folder / "mimic_iv.sqlite").open("wb") as sink:
+            shutil.copyfileobj(source, sink)
+
+    return made_once(tmp_path_factory, "mimic_iv", make) / "mimic_iv.sqlite"
+
+
+@pytest.fixture(scope="session")
+def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of a scripted agent over the hospital, as one recordings file."""
+    from hospital_runs import record_runs
+
+    return made_once(tmp_path_factory, "recorded", record_runs) / "runs.jsonl"
+
+
+@pytest.fixture(scope="session")
+def bundled_demo(tmp_path_factory: pytest.TempPathFactory) -> DemoFolder:
+    """A demo over the recording that is bundled; tests skip where none is, or it is too small."""
+    from sentinel_sql.hospital.recordings import bundled, recording
+    from sentinel_sql.pipeline.demo import build, find_demo
+
+    if "guided" not in bundled():
+        pytest.skip("no recording is bundled yet")
+
+    def make(folder: Path) -> None:
+        with contextlib.suppress(CannotFitError):
+            build(folder, runs=recording(), on_stage=lambda stage: None)
+
+    made = find_demo(made_once(tmp_path_factory, "bundled_demo", make))
+    return made or pytest.skip("too few runs are bundled to fit a monitor")
 
 
 @pytest.fixture(scope="session")

@@ -64,7 +64,7 @@ def script_over(questions: Sequence[Question]) -> Callable[[Sequence[Message]], 
 
 
 def record_runs(folder: Path) -> Path:
-    """Write the runs as one recordings file, and return its path."""
+    """Write the runs to `runs.jsonl` in a folder, and return its path."""
     hospital = HospitalFolder.write(folder / "hospital")
     questions = benchmark_questions(hospital.database)
     path = folder / "runs.jsonl"

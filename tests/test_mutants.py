@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+import mutants
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,15 +30,9 @@ def clears(score: float, bar: float | None = 0.5) -> bool:
 '''
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mutants", ROOT / "tools" / "mutants.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["mutants"] = module  # its records look their module up
-    spec.loader.exec_module(module)
-    return module
+    return mutants
 
 
 def test_every_mutant_is_one_change_that_still_compiles(tool: ModuleType) -> None:

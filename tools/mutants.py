@@ -15,12 +15,9 @@ import ast
 import difflib
 import hashlib
 import json
-import os
 import random
-import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +27,8 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pytest_server import pytest_server
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "sentinel_sql"
@@ -44,7 +43,9 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "decision/row_sources.py": ("decision/test_live_result.py",),
     "decision/live_step.py": ("decision/test_guard.py", "decision/test_sentence.py"),
     "decision/judgement.py": ("decision/test_guard.py", "decision/test_sentence.py"),
+    "decision/session.py": ("decision/test_guard.py", "decision/test_sentence.py"),
     "decision/conversation.py": ("decision/test_conversation.py",),
+    "decision/sentence/*.py": ("decision/test_sentence.py",),
     "decision/*.py": (
         *("decision/test_guard.py", "decision/test_guard_run.py", "decision/test_policy.py"),
         *("decision/test_prefix_columns.py", "decision/test_thresholds.py"),
@@ -56,9 +57,11 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "monitor/crossfit.py": ("monitor/test_crossfit.py",),
     "monitor/delivery_estimator.py": ("monitor/test_hybrid.py",),
     "monitor/heads/contributions.py": ("monitor/test_contributions.py", "pipeline/test_views.py"),
-    "monitor/heads/embedding.py": ("monitor/test_encoder_parts.py",),
-    "monitor/heads/encoder.py": ("monitor/test_encoder_parts.py", "monitor/test_encoder.py"),
-    "monitor/heads/linear.py": ("monitor/test_regimes.py", "monitor/test_contributions.py"),
+    "monitor/heads/embedding.py": ("monitor/test_conformity.py", "monitor/test_encoder_parts.py"),
+    "monitor/heads/encoder.py": ("monitor/test_conformity.py", "monitor/test_encoder.py"),
+    "monitor/heads/linear.py": (
+        *("monitor/test_regimes.py", "monitor/test_contributions.py", "monitor/test_bundle.py"),
+    ),
     "monitor/heads/ngram*.py": ("monitor/test_ngrams.py", "monitor/test_contributions.py"),
     "monitor/heads/regimes.py": ("monitor/test_regimes.py",),
     "monitor/snapshots.py": ("monitor/test_features.py", "monitor/test_crossfit.py"),
@@ -82,9 +85,6 @@ PYTEST = "pytest itself"
 
 SECONDS = 300
 """Processor time that a group of tests has for one mutant; one that makes them hang is noticed."""
-
-WAITING = 5
-"""How much longer it may take by the clock, on a busy machine or because it waits for something."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,8 +256,17 @@ def draw(package: Path, *, seed: int, count: int) -> list[Mutant]:
     random.Random(seed).shuffle(every)
     drawn: dict[tuple[str, int, str], Mutant] = {}
     for mutant, line in every:
-        drawn.setdefault((mutant.module, line, mutant.kind), mutant)
-    return list(drawn.values())[:count]
+        if len(drawn) == count:
+            break
+        place = (mutant.module, line, mutant.kind)
+        if place not in drawn and _changes_code(mutant, (package / mutant.module).read_bytes()):
+            drawn[place] = mutant
+    return list(drawn.values())
+
+
+def _changes_code(mutant: Mutant, source: bytes) -> bool:
+    """Return whether the mutant is other code, unlike two equal arguments that change places."""
+    return ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source))
 
 
 def asked(module: str) -> list[list[str]]:
@@ -321,32 +330,12 @@ def judge(mutant: Mutant, copy: Path, tests: Sequence[Sequence[str]], folder: Pa
 
 def _run(tests: Sequence[str], copy: Path) -> str | None:
     """Return the first test that fails, "" if none does, or None if they take too long."""
-    paths = os.pathsep.join([str(copy), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": paths,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HYPOTHESIS_PROFILE": "mutants",
-    }
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
-    try:
-        ended = subprocess.run(
-            [*command, *tests],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=WAITING * SECONDS,
-            check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
-        )
-    except subprocess.TimeoutExpired:
+    code, printed = pytest_server().run(tests, copy, seconds=SECONDS)
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return None
-    if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return None
-    if ended.returncode == 0:
+    if code == 0:
         return ""
-    for line in ended.stdout.splitlines():
+    for line in printed.splitlines():
         state, _, test = line.partition(" ")
         if state in ("FAILED", "ERROR"):
             return test.partition(" - ")[0]

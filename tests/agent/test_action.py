@@ -327,5 +327,7 @@ def test_a_reply_sixteen_times_as_long_takes_at_most_twenty_times_as_long(
         short, long = (
             beginning + piece * (size // len(piece) + more) + "x)" for size in (1_000, 16_000)
         )
-        base = max(min(seconds(short) for _ in range(9)), 2e-3)  # below it the clock is too coarse
-        assert min(seconds(long) for _ in range(9)) <= 20 * base
+        base = 2e-3  # below it the clock is too coarse
+        if not any(seconds(long) <= 20 * base for _ in range(3)):
+            base = max(base, min(seconds(short) for _ in range(9)))
+            assert any(seconds(long) <= 20 * base for _ in range(9))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sentinel_sql.agent.http_calls import LATE, HttpCalls
+from sentinel_sql.agent.http_calls import CALLS_EACH, LATE, HttpCalls
 from sentinel_sql.errors import EndpointError
 from sentinel_sql.testing import ScriptedEndpoint
 
@@ -387,6 +387,25 @@ def test_threads_share_the_pool() -> None:
     ):
         answers = list(pool.map(lambda _: to.ask("POST", "chat/completions", body, 9), range(40)))
     assert [answer.status for answer in answers] == [200] * 40
+
+
+def test_calls_at_once_share_few_connections_each_and_later_ones_reuse_them() -> None:
+    with (
+        ScriptedEndpoint(["a"], latency=0.05) as endpoint,
+        connections(endpoint.url) as to,
+        ThreadPoolExecutor(CALLS_EACH * 3) as threads,
+    ):
+        opened = []
+        for _ in range(2):
+            calls = [
+                threads.submit(to.ask, "POST", "chat/completions", b'{"messages": []}', 9)
+                for _ in range(CALLS_EACH * 3)
+            ]
+            assert {call.result().status for call in calls} == {200}
+            pools = [client._transport._pool for client in to._running]  # type: ignore[attr-defined]
+            opened.append({id(its) for pool in pools for its in pool.connections})
+            assert max(len(pool.connections) for pool in pools) <= CALLS_EACH
+    assert opened[1] <= opened[0]
 
 
 def test_a_call_after_the_end_or_cut_by_it_is_a_fault() -> None:

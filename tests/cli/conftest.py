@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import shutil
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
 from command_project import Outcome, Project, Sentinel, made_up_questions, scripted_agent
-from hospital_runs import record_runs
+from made_once import made_once
 from sentinel_sql.cli.main import run
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint, tiny_database
 
@@ -20,11 +24,23 @@ from sentinel_sql.testing import CLOCK, ScriptedEndpoint, tiny_database
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Questions and a database: what a user brings."""
-    made = Project(tmp_path_factory.mktemp("project"))
+    return _brought(tmp_path_factory.mktemp("project"))
+
+
+def _brought(folder: Path) -> Project:
+    made = Project(folder)
     tiny_database(made.database)
     lines = [json.dumps(question) for question in made_up_questions()]
     Path(made.questions).write_text("\n".join(lines) + "\n")
     return made
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_command() -> Iterator[None]:
+    """Build the command's options once; a process of its own builds them once, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.main.get_command", cache(typer.main.get_command))
+        yield
 
 
 def run_once(*arguments: object) -> None:
@@ -57,8 +73,15 @@ def _exit_code() -> Any:
 
 
 @pytest.fixture(scope="session")
-def fitted(project: Project) -> Project:
-    """The same project after collect, label, pools and fit."""
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Such a project after collect, label, pools and fit; each test process has a copy."""
+    made = made_once(tmp_path_factory, "fitted_project", _fit_one)
+    return Project(Path(shutil.copytree(made, tmp_path_factory.mktemp("fitted") / "project")))
+
+
+def _fit_one(folder: Path) -> None:
+    folder.mkdir()
+    project = _brought(folder)
     with ScriptedEndpoint(scripted_agent) as endpoint:
         calls = [
             ("questions", "pools", project.questions, "--out", project.pools),
@@ -78,7 +101,6 @@ def fitted(project: Project) -> Project:
         ]
         for arguments in calls:
             run_once(*arguments)
-    return project
 
 
 @pytest.fixture(scope="session")
@@ -93,20 +115,15 @@ def evaluated(fitted: Project, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="session")
-def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of a scripted agent over the hospital, as one recordings file."""
-    return record_runs(tmp_path_factory.mktemp("recorded"))
-
-
-@pytest.fixture(scope="session")
 def demo_folder(recorded_runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `sentinel demo` makes of these runs; `told.json` is what it printed."""
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    told = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(told):
-        patch.setattr(
-            sys, "argv", ["sentinel", "demo", str(folder), "--runs", str(recorded_runs), "--json"]
-        )
-        assert _exit_code() == 0
-    (folder / "told.json").write_text(told.getvalue())
-    return folder
+
+    def make(folder: Path) -> None:
+        told = io.StringIO()
+        arguments = ["sentinel", "demo", str(folder), "--runs", str(recorded_runs), "--json"]
+        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(told):
+            patch.setattr(sys, "argv", arguments)
+            assert _exit_code() == 0
+        (folder / "told.json").write_text(told.getvalue())
+
+    return made_once(tmp_path_factory, "demo", make)

@@ -262,6 +262,17 @@ def test_a_sentence_that_differs_is_withheld_unless_switched_off(
         session.close(final_sql="SELECT 1", result=[(511,)], text=5)  # type: ignore[arg-type]
 
 
+def test_a_sentence_may_name_a_number_of_the_query(guard: Guard) -> None:
+    for bound, decision in (("37", "deliver"), ("38", "withhold")):
+        with guard.session(ASKED) as session:
+            answer = session.close(
+                final_sql="SELECT COUNT(*) FROM labs WHERE value > 37",
+                result=[(511,)],
+                text=f"There are 511 values above {bound}.",
+            )
+        assert answer.decision == decision
+
+
 def test_a_printed_result_is_compared_with_the_sentence_too(guard: Guard) -> None:
     for text, decision in (("There are 511.", "deliver"), ("There are 512.", "withhold")):
         with guard.session(ASKED) as session:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import runpy
+import shlex
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+
+import sentinel_sql.pipeline.evaluate
+import sentinel_sql.pipeline.fit
+import sentinel_sql.report.write  # noqa: F401 (each command would import it again)
+from sentinel_sql.cli.main import run
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _SETS_UP = ("python3 -m venv", ". .venv", "pip install", "make ")
-_IN_THIS_CODE = "from sentinel_sql.cli.main import run; run()"
+_SECONDS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +43,15 @@ class Printed:
     commands: str
     printed: str
     on_page: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    printed: str
+    errors: str
 
 
 def fences(page: Path) -> list[Fence]:
@@ -80,19 +100,58 @@ def _commands(text: str) -> list[str]:
 
 
 def _call(command: str, place: Path) -> str:
-    environment = {
-        **os.environ,
-        "COLUMNS": "80",
-        "PYTHONPATH": str(ROOT / "src"),
-        "SENTINEL_PYTHON": sys.executable,
-    }
-    shell = (
-        f'sentinel() {{ "$SENTINEL_PYTHON" -c "{_IN_THIS_CODE}" "$@"; }}\n'
-        'python() { "$SENTINEL_PYTHON" "$@"; }\n'
-        f"{command}\n"
-    )
-    done = subprocess.run(
-        ["sh", "-c", shell], cwd=place, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    name, *arguments = shlex.split(command)
+    ended = call(name, arguments, place)
+    assert ended.code == 0, f"{command}\n{ended.printed}\n{ended.errors}"
+    return ended.printed
+
+
+def call(name: str, arguments: Sequence[str], place: Path) -> Ended:
+    """Call `sentinel`, `python` or a command of the system in a folder."""
+    with TemporaryFile("w+") as printed, TemporaryFile("w+") as errors:
+        if name in ("sentinel", "python"):
+            code = _fork(name, arguments, place, (printed.fileno(), errors.fileno()))
+        else:
+            code = subprocess.run(
+                [name, *arguments], cwd=place, stdout=printed, stderr=errors, timeout=_SECONDS
+            ).returncode
+        printed.seek(0)
+        errors.seek(0)
+        return Ended(code=code, printed=printed.read(), errors=errors.read())
+
+
+def _fork(name: str, arguments: Sequence[str], place: Path, sinks: tuple[int, int]) -> int:
+    """Run the command or a script in a copy of this process, which has imported most already."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(_SECONDS)
+            for standard, sink in enumerate(sinks, start=1):
+                os.dup2(sink, standard)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
+            os.chdir(place)
+            os.environ["COLUMNS"] = "80"
+            code = _run(name, arguments)
+        finally:
+            with contextlib.suppress(ValueError):
+                sys.stdout.flush()
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    try:
+        if name == "sentinel":
+            sys.argv = [name, *arguments]
+            run()
+        else:
+            script, *_ = sys.argv = list(arguments)
+            sys.path.insert(0, str(Path(script).resolve().parent))
+            runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else bool(end.code)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -33,6 +34,8 @@ STEPS = ("fsync", "replace", "mkdir", "unlink", "rename", "open")
 
 @cache
 def made() -> Evaluation:
+    with contextlib.suppress(ImportError):
+        import pyarrow.parquet  # noqa: F401 (each child would import it again)
     monitor, runs, pools, labels = fitted()
     evaluation = evaluate(monitor, runs, pools, labels, stakes=(1.0,))
     return replace(evaluation, views=tuple(sample(evaluation, monitor, runs, labels, most=4)))
@@ -70,7 +73,7 @@ def kills(work: Callable[[], object], *, stride: int) -> Iterator[int]:
         yield step
 
 
-@pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [37, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_evaluation_is_complete_or_absent(tmp_path: Path, stride: int) -> None:
     place = tmp_path / "evaluation"
     died = there = 0

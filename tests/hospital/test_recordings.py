@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from hospital_runs import ended_live_and_replayed, record_runs
-from sentinel_sql.errors import CannotFitError, StoreError
-from sentinel_sql.hospital.recordings import FOLDER, bundled, confidences, provenance, recording
-from sentinel_sql.pipeline.demo import build
+from hospital_runs import ended_live_and_replayed
+from sentinel_sql.errors import StoreError
+from sentinel_sql.hospital.recordings import bundled, confidences, provenance, recording
+from sentinel_sql.pipeline.demo import DemoFolder
 from sentinel_sql.rivals.confidences import (
     RECORDS,
     Confidence,
@@ -42,8 +42,8 @@ def tool() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return record_runs(tmp_path_factory.mktemp("recorded"))
+def runs(recorded_runs: Path) -> Path:
+    return recorded_runs
 
 
 def packed(tool: ModuleType, runs: Path, into: Path, *more: str) -> int:
@@ -184,13 +184,9 @@ def test_every_bundled_recording_agrees_with_its_provenance() -> None:
     assert sum(path.stat().st_size for path in bundled().values()) <= RECORDINGS_LIMIT
 
 
-def test_live_guard_ends_every_bundled_run_as_the_evaluation_does(tmp_path: Path) -> None:
-    if "guided" not in bundled():
-        pytest.skip(f"no recording is bundled in {FOLDER.name} yet")
-    try:
-        made = build(tmp_path, runs=recording(), on_stage=lambda stage: None)
-    except CannotFitError:
-        pytest.skip("too few runs are bundled to fit a monitor")
+def test_live_guard_ends_every_bundled_run_as_the_evaluation_does(
+    bundled_demo: DemoFolder,
+) -> None:
     for early_stop in (False, True):
-        live, replayed = ended_live_and_replayed(made, stakes=1.0, early_stop=early_stop)
+        live, replayed = ended_live_and_replayed(bundled_demo, stakes=1.0, early_stop=early_stop)
         assert live == replayed

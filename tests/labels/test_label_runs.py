@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Any
 
 import pytest
 
 from sentinel_sql.database.clock import KNOWN_CLOCKS
 from sentinel_sql.database.equivalence import MODES
-from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
+from sentinel_sql.database.executor import ExecutionResult, Limits
 from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.strict import OFFICIAL_MODES, mode_of
@@ -40,27 +40,12 @@ class Counting:
         self._inner = inner
         self.ran: Counter[str] = Counter()
 
-    name = property(lambda self: self._inner.name)
-    clock = property(lambda self: self._inner.clock)
-    dialect = property(lambda self: self._inner.dialect)
-    schema = property(lambda self: self._inner.schema)
-    dialect = property(lambda self: self._inner.dialect)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     def execute(self, sql: str) -> ExecutionResult:
         self.ran[sql] += 1
         return self._inner.execute(sql)
-
-    def health(self) -> DatabaseHealth:
-        return self._inner.health()
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @pytest.fixture

@@ -311,6 +311,16 @@ def test_yes_and_no_stand_for_a_truth_value_only() -> None:
     assert judge([(1,)], [(1,), (1,)], gold_sql=truth).reason == "duplicates"
 
 
+def test_a_wrong_answer_is_called_by_what_differs() -> None:
+    gold = [(1,), (2,)]
+    for answer, reason in (
+        ([(1,)], "rows-missing"),
+        ([(1,), (2,), (3,)], "rows-added"),
+        ([(1,), (3,)], "values-differ"),
+    ):
+        assert judge(gold, answer) == Verdict(correct=False, reason=reason)
+
+
 def test_no_rows_is_no_answer_not_even_to_a_question_whose_answer_is_no() -> None:
     truth = "SELECT COUNT(*)>0 FROM t"
     assert judge([(0,)], [], gold_sql=truth) == Verdict(correct=False, reason="empty-answer")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from made_once import made_once
 from run_cases import planted_store
 from tiny_encoder import make_encoder
 
@@ -23,5 +24,9 @@ def tiny_encoder(planted_texts: list[str], tmp_path_factory: pytest.TempPathFact
     """Three layers, 512 tokens, untrained; tests that need it skip where the extra is missing."""
     for name in ("torch", "transformers", "accelerate", "onnx", "onnxruntime"):
         pytest.importorskip(name, reason="needs the extra `encoders`")
-    folder = tmp_path_factory.mktemp("encoder")
-    return make_encoder(folder, planted_texts, layers=3, width=32, longest=512)
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        make_encoder(folder, planted_texts, layers=3, width=32, longest=512)
+
+    return made_once(tmp_path_factory, "tiny_encoder", make)

@@ -143,6 +143,16 @@ def test_scores_are_finite_and_in_range(
     assert fitted.score([]).shape == (0,)
 
 
+@pytest.mark.parametrize("kind", ["ngrams", "embedding"])
+def test_opposite_targets_give_opposite_scores(
+    kind: str, head: Head[Any], cases: Cases, fitted: FittedHead[Any]
+) -> None:
+    opposite = replace(cases, unanswerable=~cases.unanswerable)
+    other = opposite.fit(head, seed=3, of=len(cases.runs))
+    inputs = [snapshot for run in cases.runs[:10] for snapshot in snapshots(head, run)]
+    assert other.score(inputs) == pytest.approx(1.0 - fitted.score(inputs), abs=1e-3)
+
+
 @of_every_kind
 def test_a_score_depends_on_its_own_input_alone(
     kind: str, head: Head[Any], cases: Cases, fitted: FittedHead[Any]

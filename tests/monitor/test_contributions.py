@@ -46,9 +46,10 @@ def test_terms_and_bias_sum_to_the_log_odds(
     reading = KIND.read(run.question, AROUND)
     for step in run.steps:
         reading.observe(step, commitment(step, commit_on_error=False))
-    told = contributions(head, KIND, run.prefix(len(run.steps)), AROUND, limit=limit)
+    (told,) = contributions([head], KIND, run.prefix(len(run.steps)), AROUND, limit=limit)
     margin = head.margin(reading.snapshot(limit))
     assert told.margin == margin
+    assert all(term.log_odds != 0.0 for term in told.terms)
     total = told.bias + math.fsum(term.log_odds for term in told.terms)
     assert total == pytest.approx(margin, abs=1e-9)
 
@@ -58,7 +59,8 @@ def test_terms_and_bias_sum_to_the_log_odds(
 def test_every_ngram_names_its_text_and_its_steps(head: FittedLinearHead, run: Trajectory) -> None:
     prefix = run.prefix(len(run.steps))
     text = render(prefix).lower()
-    for term in contributions(head, KIND, prefix, AROUND).terms:
+    (told,) = contributions([head], KIND, prefix, AROUND)
+    for term in told.terms:
         if term.kind == "feature":
             assert set(term.names) <= set(KIND.features)
             continue
@@ -73,7 +75,7 @@ def test_planted_word_is_among_the_strongest_terms(head: FittedLinearHead) -> No
         text="what was the glucose?",
         steps=[make_step(1, action="final_sql", thought="carefully")],
     )
-    told = contributions(head, KIND, run.prefix(1), AROUND)
+    (told,) = contributions([head], KIND, run.prefix(1), AROUND)
     ngrams = [term for term in told.terms if term.kind == "ngram"]
     strongest = {name for term in ngrams[:12] for name in term.names}
     assert "carefully" in strongest

@@ -14,10 +14,11 @@ from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.decision.ragged_columns import gate_times
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.replay import replay
-from sentinel_sql.hospital.recordings import recording
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import load
-from sentinel_sql.pipeline.demo import build
+from sentinel_sql.monitor.prefix_scores import PrefixScores
+from sentinel_sql.monitor.session import Monitor
+from sentinel_sql.pipeline.demo import DemoFolder
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.pipeline.label import label_runs
 from sentinel_sql.pipeline.scoring import prefix_scores
@@ -57,19 +58,28 @@ def clinic(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Proje
     return Project(questions=questions, runs=runs, labels=labels, header=made.header)
 
 
-def test_a_small_project_refuses_hardly_any_good_question_and_loses_nothing_by_its_gate(
-    clinic: Project,
-) -> None:
-    answerable = refused = 0
-    earned = dict.fromkeys(("chow", "full"), 0.0)
+@pytest.fixture(scope="module")
+def fitted(clinic: Project) -> list[tuple[Monitor, PrefixScores]]:
+    """A monitor for each way to deal the pools, with its scores of the held-out runs."""
+    made = []
     for seed in SEEDS:
         pools = make_pools(clinic.questions, seed=seed)
         monitor = fit(clinic.runs, pools, clinic.labels, clinic.header, head="ngrams")
+        heldout = [run for run in clinic.runs if pools.pool_of(run.question.id) == "heldout"]
+        scores = prefix_scores(monitor.estimators, heldout, pools=pools, labels=clinic.labels)
+        made.append((monitor, scores))
+    return made
+
+
+def test_a_small_project_refuses_hardly_any_good_question_and_loses_nothing_by_its_gate(
+    fitted: list[tuple[Monitor, PrefixScores]],
+) -> None:
+    answerable = refused = 0
+    earned = dict.fromkeys(("chow", "full"), 0.0)
+    for monitor, scores in fitted:
         gate = monitor.thresholds.gate
         if gate.theta is None:
             assert f"{gate.templates_needed} without a loss" in gate.why
-        heldout = [run for run in clinic.runs if pools.pool_of(run.question.id) == "heldout"]
-        scores = prefix_scores(monitor.estimators, heldout, pools=pools, labels=clinic.labels)
         stopped = gate_times(scores, gate.theta) <= scores.steps
         answerable += int(scores.answerable.sum())
         refused += int((stopped & scores.answerable).sum())
@@ -82,22 +92,22 @@ def test_a_small_project_refuses_hardly_any_good_question_and_loses_nothing_by_i
     assert earned["full"] >= earned["chow"]
 
 
-def test_the_papers_gate_does_refuse_good_questions_of_a_small_project(clinic: Project) -> None:
+def test_the_papers_gate_does_refuse_good_questions_of_a_small_project(
+    fitted: list[tuple[Monitor, PrefixScores]],
+) -> None:
     # What the bound is there for: the data of this test can show the harm.
     refused = 0
-    for seed in SEEDS:
-        pools = make_pools(clinic.questions, seed=seed)
-        monitor = fit(clinic.runs, pools, clinic.labels, clinic.header, head="ngrams", gate="paper")
-        heldout = [run for run in clinic.runs if pools.pool_of(run.question.id) == "heldout"]
-        scores = prefix_scores(monitor.estimators, heldout, pools=pools, labels=clinic.labels)
-        stopped = gate_times(scores, monitor.thresholds.gate.theta) <= scores.steps
+    for monitor, scores in fitted:
+        gate = freeze(monitor.calibration, gate="paper").gate
+        stopped = gate_times(scores, gate.theta) <= scores.steps
         refused += int((stopped & scores.answerable).sum())
     assert refused > 20
 
 
-def test_the_hospitals_runs_carry_a_gate_and_no_confidence_is_certain(tmp_path: Path) -> None:
-    made = build(tmp_path / "demo", runs=recording(), on_stage=lambda _: None)
-    monitor = load(made.monitor)
+def test_the_hospitals_runs_carry_a_gate_and_no_confidence_is_certain(
+    bundled_demo: DemoFolder,
+) -> None:
+    monitor = load(bundled_demo.monitor)
     gate, served = monitor.thresholds.gate, monitor.thresholds.served
     assert gate.rule == "bounded"
     assert gate.theta is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -10,6 +12,7 @@ from run_cases import HEADER, planted_store
 from sentinel_sql.monitor.heads.linear import fit_ngrams, fit_regimes
 from sentinel_sql.monitor.heads.ngram_head import NgramHead
 from sentinel_sql.monitor.heads.ngrams import Counts, count_ngrams
+from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.trajectory.record import Trajectory
 
@@ -25,6 +28,11 @@ def reworded(run: Trajectory) -> Trajectory:
     return run.model_copy(update={"steps": steps})
 
 
+@cache
+def unchanged(head: str) -> Monitor:
+    return fit(MADE, POOLS, LABELS, HEADER, head=head)
+
+
 def without_chance_to_judge(run: Trajectory) -> bool:
     label = LABELS[run.question.id]
     return run.outcome.kind == "answered" and not label.answerable
@@ -37,7 +45,7 @@ def test_the_correctness_head_learns_nothing_from_answers_to_unanswerable_questi
     changed = [reworded(run) if without_chance_to_judge(run) else run for run in MADE]
     trained_on = [run for run in MADE if POOLS.pool_of(run.question.id) == "train"]
     assert sum(map(without_chance_to_judge, trained_on)) >= 5
-    first, second = (fit(runs, POOLS, LABELS, HEADER, head=head) for runs in (MADE, changed))
+    first, second = unchanged(head), fit(changed, POOLS, LABELS, HEADER, head=head)
     kept, again = (it.estimators.correctness.arrays() for it in (first, second))
     for name, column in kept.items():
         np.testing.assert_array_equal(again[name], column)
@@ -51,14 +59,8 @@ def test_the_correctness_head_does_learn_from_answers_to_answerable_questions(he
     changed = [
         reworded(run) if LABELS[run.question.id].correct is not None else run for run in MADE
     ]
-    first, second = (
-        next(
-            iter(
-                fit(runs, POOLS, LABELS, HEADER, head=head).estimators.correctness.arrays().values()
-            )
-        )
-        for runs in (MADE, changed)
-    )
+    monitors = (unchanged(head), fit(changed, POOLS, LABELS, HEADER, head=head))
+    first, second = (next(iter(it.estimators.correctness.arrays().values())) for it in monitors)
     assert not np.array_equal(first, second)
 
 
@@ -94,6 +96,17 @@ def test_n_grams_weigh_both_classes_the_same_however_rare_one_is(share: float) -
     targets = np.arange(200) < 200 * share
     head = NgramHead().fit([same] * 200, targets, groups=np.arange(200), seed=0)
     assert head.score([same])[0] == pytest.approx(0.5, abs=0.02)
+
+
+def test_each_regime_learns_from_its_own_snapshots() -> None:
+    rng = np.random.default_rng(4)
+    targets, answered = rng.random(600) < 0.5, rng.random(600) < 0.5
+    signal = np.where(targets == answered, 1.0, -1.0) + rng.normal(scale=0.5, size=600)
+    regimes = fit_regimes(
+        rng.normal(size=600), signal[:, None], answered, targets, np.arange(600), seed=0
+    )
+    before, answers = (regime.weights[1] for regime in regimes)
+    assert before < 0.0 < answers
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.9])

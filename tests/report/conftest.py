@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from made_once import made_once
 from report_world import Known, make_known
 from sentinel_sql.evaluation_store.folder import save
 from sentinel_sql.pipeline.run_views import sample
@@ -24,23 +25,30 @@ def known() -> Known:
 
 
 @pytest.fixture(scope="session")
-def evaluation_folder(known: Known, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def evaluation_folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The evaluation as `sentinel evaluate --out` writes it."""
-    folder = tmp_path_factory.mktemp("evaluations") / "first"
-    views = sample(known.evaluation, known.monitor, known.runs, known.labels)
-    save(replace(known.evaluation, views=tuple(views)), folder)
-    return folder
+
+    def make(folder: Path) -> None:
+        known: Known = request.getfixturevalue("known")
+        views = sample(known.evaluation, known.monitor, known.runs, known.labels)
+        save(replace(known.evaluation, views=tuple(views)), folder)
+
+    return made_once(tmp_path_factory, "first_evaluation", make)
 
 
 @pytest.fixture(scope="session")
 def another(evaluation_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The evaluation of another agent, made of the first one's."""
-    folder = tmp_path_factory.mktemp("evaluations") / "second"
-    shutil.copytree(evaluation_folder, folder)
-    document = json.loads((folder / "evaluation.json").read_text())
-    document["monitor"]["agent"] = "react | other/model | - | 6 | 0.0"
-    (folder / "evaluation.json").write_text(json.dumps(sealed(document)))
-    return folder
+
+    def make(folder: Path) -> None:
+        shutil.copytree(evaluation_folder, folder)
+        document = json.loads((folder / "evaluation.json").read_text())
+        document["monitor"]["agent"] = "react | other/model | - | 6 | 0.0"
+        (folder / "evaluation.json").write_text(json.dumps(sealed(document)))
+
+    return made_once(tmp_path_factory, "second_evaluation", make)
 
 
 @pytest.fixture(scope="session")
@@ -49,9 +57,9 @@ def report_folder(evaluation_folder: Path, tmp_path_factory: pytest.TempPathFact
     pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
     from sentinel_sql.report.write import write_report
 
-    folder = tmp_path_factory.mktemp("report") / "one"
-    write_report([evaluation_folder], folder)
-    return folder
+    return made_once(
+        tmp_path_factory, "one_report", lambda folder: write_report([evaluation_folder], folder)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -62,9 +70,11 @@ def both_folder(
     pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
     from sentinel_sql.report.write import write_report
 
-    folder = tmp_path_factory.mktemp("report") / "both"
-    write_report([evaluation_folder, another], folder)
-    return folder
+    return made_once(
+        tmp_path_factory,
+        "both_report",
+        lambda folder: write_report([evaluation_folder, another], folder),
+    )
 
 
 FLAGS = (

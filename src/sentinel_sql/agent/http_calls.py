@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,8 +32,15 @@ CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 4.0
 """Seconds that an idle connection is kept (our choice), below the 5 s of many servers."""
 
+CALLS_EACH = 4
+"""Most calls of one client at a time. For each call a client looks at all its connections, which
+takes longer than the call itself where there are dozens."""
+
 LATE = "late"
 """Fault of a call without an answer in time."""
+
+_NO_CLIENT = (ValueError, ImportError, httpx.InvalidURL)
+"""What httpx raises for a proxy of the environment that it can't use."""
 
 _RETRIED = frozenset({408, 409, 425, 429})
 
@@ -119,16 +126,19 @@ class HttpCalls:
         self._hidden = _QueryFilter(address.host)
         # httpx logs whole addresses, and the query may hold a key.
         logging.getLogger("httpx").addFilter(self._hidden)
+        self._open = partial(
+            httpx.AsyncClient,
+            headers={"Content-Type": "application/json", **headers},
+            auth=auth,
+            verify=ssl.create_default_context(),
+            http2=find_spec("h2") is not None,
+            timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
+            limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_SECONDS),
+        )
+        self._running: dict[httpx.AsyncClient, int] = {}
         try:
-            self._client = httpx.AsyncClient(
-                headers={"Content-Type": "application/json", **headers},
-                auth=auth,
-                verify=ssl.create_default_context(),
-                http2=find_spec("h2") is not None,
-                timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
-                limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_SECONDS),
-            )
-        except (ValueError, ImportError, httpx.InvalidURL):
+            self._running[self._open()] = 0
+        except _NO_CLIENT:
             logging.getLogger("httpx").removeFilter(self._hidden)
             raise EndpointError(
                 "a proxy of the environment can't be used; correct HTTP_PROXY, HTTPS_PROXY, "
@@ -168,13 +178,19 @@ class HttpCalls:
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
-        await self._client.aclose()
+        for client in self._running:
+            await client.aclose()
 
     async def _ask(self, method: str, path: str, data: bytes | None, seconds: float) -> Answer:
         started = time.monotonic()
         try:
+            client = self._free_client()
+        except _NO_CLIENT as error:  # the environment's proxy has changed since the first client
+            return Answer(status=None, fault=_fault(error))
+        self._running[client] += 1
+        try:
             async with asyncio.timeout(seconds):
-                response = await self._client.request(method, self._url(path), content=data)
+                response = await client.request(method, self._url(path), content=data)
         except httpx.ConnectTimeout:
             return Answer(status=None, fault="no answer to the connection")
         except TimeoutError:
@@ -183,12 +199,22 @@ class HttpCalls:
             return Answer(status=None, fault="closed")
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             return Answer(status=None, fault=_fault(error))
+        finally:
+            self._running[client] -= 1
         return Answer(
             status=response.status_code,
             body=response.content,
             headers={name.lower(): value for name, value in response.headers.items()},
             seconds=time.monotonic() - started,
         )
+
+    def _free_client(self) -> httpx.AsyncClient:
+        for client, calls in self._running.items():
+            if calls < CALLS_EACH:
+                return client
+        client = self._open()
+        self._running[client] = 0
+        return client
 
 
 class _QueryFilter(logging.Filter):

@@ -7,15 +7,19 @@ no column lacks a meaning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from sentinel_sql.evaluation.bootstrap import Interval
 
 Kind = Literal["text", "integer", "number", "truth"]
 """What a cell holds; `truth` is true or false. A cell is empty if its value is unknown."""
+
+_DESCRIBED: MutableMapping[type, tuple[tuple[str, Any, Column], ...]] = WeakKeyDictionary()
+"""What `describe_fields` returned; to evaluate the annotations anew for each row is slow."""
 
 _KINDS: Mapping[Any, Kind] = {str: "text", int: "integer", float: "number", bool: "truth"}
 
@@ -98,13 +102,16 @@ def _flat(row: Any, *, prefix: str, optional: bool = False) -> Iterator[FlatColu
             raise TypeError(f"{row.__name__}.{name} is of a type that no cell can hold")
 
 
-def describe_fields(row: type) -> Iterator[tuple[str, Any, Column]]:
-    """Yield name, type without None, and meaning of each field of a row type.
+def describe_fields(row: type) -> tuple[tuple[str, Any, Column], ...]:
+    """Return name, type without None, and meaning of each field of a row type.
 
     Raises:
         TypeError: a field has no meaning.
     """
+    if row in _DESCRIBED:
+        return _DESCRIBED[row]
     hints = get_type_hints(row, include_extras=True)
+    described = []
     for field in fields(row):
         hint = hints[field.name]
         column = None
@@ -114,7 +121,9 @@ def describe_fields(row: type) -> Iterator[tuple[str, Any, Column]]:
         base = _without_none(hint)
         if column is None and not (is_dataclass(base) and base is not Interval):
             raise TypeError(f"{row.__name__}.{field.name} has no Column that says what it means")
-        yield field.name, base, column or Column("")
+        described.append((field.name, base, column or Column("")))
+    _DESCRIBED[row] = tuple(described)
+    return _DESCRIBED[row]
 
 
 def _may_be_none(row: Any) -> set[str]:

@@ -34,7 +34,7 @@ def label_by_written_gold(
         return UNREAD
     final_sql = run.outcome.final_sql or ""
     given = database.execute(mode.postprocess(final_sql))
-    answer = Answer(sql=final_sql, result=given)
+    answer = Answer(sql=final_sql, result=given, dialect=database.dialect)
     strict = _is_same(mode, question.text, readings[0], answer)
     correct: bool | None = strict
     if given.timed_out or given.out_of_memory:

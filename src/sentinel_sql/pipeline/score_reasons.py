@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from sentinel_sql.monitor.heads.contributions import Term, contributions
@@ -39,13 +39,13 @@ def weights(monitor: Monitor, prefix: Prefix) -> Mapping[str, list[dict[str, Any
     if not isinstance(estimators.head, LinearHead):
         return {}
     surroundings = estimators.surroundings.of(prefix.question)
+    fitted = [getattr(estimators, head) for head in _SIGNS]
+    if not all(isinstance(head, FittedLinearHead) for head in fitted):
+        return {}
     words = _Words(prefix)
     weights_by_head = {}
-    for head, sign in _SIGNS.items():
-        fitted = getattr(estimators, head)
-        if not isinstance(fitted, FittedLinearHead):
-            return {}
-        parts = contributions(fitted, estimators.head, prefix, surroundings)
+    found = contributions(fitted, estimators.head, prefix, surroundings)
+    for (head, sign), parts in zip(_SIGNS.items(), found, strict=True):
         added = words.share_out(parts.terms)
         strongest = sorted(added, key=lambda name: -abs(added[name]))[:STRONGEST]
         rest = parts.margin - parts.bias - sum(added[name] for name in strongest)
@@ -74,6 +74,7 @@ class _Words:
                 self._places.setdefault(word, []).append(place)
         self._shown = {word: _with_places(word, at) for word, at in self._places.items()}
         self._owners: dict[str, list[str]] = {}
+        self._found: dict[tuple[str, ...], dict[str, None]] = {}
         for word in self._places:
             for names in name_ngrams(word).values():
                 for name in names:
@@ -86,16 +87,21 @@ class _Words:
             if term.kind == "feature":
                 added[f"{term.names[0]} = {term.value:.3g}"] = term.log_odds
                 continue
-            owners = dict.fromkeys(
-                word
-                for name in term.names
-                for word in self._owners.get(name, name.split() if " " in name else ())
-                if word in self._places
-            )
+            owners = self._owners_of(term.names)
             for word in owners:
                 name = self._shown[word]
                 added[name] = added.get(name, 0.0) + term.log_odds / len(owners)
         return added
+
+    def _owners_of(self, names: tuple[str, ...]) -> Collection[str]:
+        if names not in self._found:  # both heads read the same n-grams
+            self._found[names] = dict.fromkeys(
+                word
+                for name in names
+                for word in self._owners.get(name, name.split() if " " in name else ())
+                if word in self._places
+            )
+        return self._found[names]
 
 
 def _with_places(word: str, places: Sequence[str]) -> str:

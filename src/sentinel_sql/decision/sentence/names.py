@@ -295,13 +295,9 @@ class SentenceNames:
         return sorted(self.known)
 
     def _sentence_at(self, place: int) -> str:
-        start = 0
-        for sentence in _SENTENCE.split(self.text):
-            end = start + len(sentence)
-            if place <= end:
-                return sentence
-            start = end + 1
-        return self.text
+        before = (end.end() for end in _SENTENCE.finditer(self.text, 0, place + 1))
+        behind = (end.start() for end in _SENTENCE.finditer(self.text, place))
+        return self.text[max(before, default=0) : next(behind, None)]
 
 
 def _threes(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:

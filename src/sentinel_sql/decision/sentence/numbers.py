@@ -103,7 +103,6 @@ class Number:
         fraction: it is a fraction in words, such as "a third".
         ordinal: it is an ordinal, such as "2nd".
         unit: its unit of time, mass, volume or length, or None.
-        word: it is written as a word.
         pieces: the separate numbers, if the blanks within it separate numbers.
     """
 
@@ -116,7 +115,6 @@ class Number:
     fraction: bool = False
     ordinal: bool = False
     unit: str | None = None
-    word: bool = False
     pieces: tuple[Decimal, ...] = ()
 
 
@@ -147,7 +145,6 @@ def _plain(text: str) -> Iterator[Number]:
             end=match.end(),
             shown=match[0],
             readings=((Decimal(middle), half),),
-            word=True,
         )
 
 
@@ -168,7 +165,6 @@ def _mixed(text: str) -> Iterator[Number]:
             readings=((Decimal(whole) + part, Decimal("0.125")),),
             bound=bound,
             unit=named,
-            word=True,
         )
 
 
@@ -186,7 +182,6 @@ def _fractions(text: str) -> Iterator[Number]:
             bound=bound,
             percent=True,
             fraction=True,
-            word=True,
         )
 
 
@@ -285,7 +280,6 @@ def _words(text: str) -> Iterator[Number]:
             bound=bound,
             percent=following is not None,
             unit=named,
-            word=True,
         )
 
 

@@ -104,7 +104,7 @@ class QueryFacts:
     words: str
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1_024)  # a store is read several times, by fit, replays and views
 def query_facts(sql: str, surroundings: Surroundings = NOWHERE) -> QueryFacts | None:
     """Return what a query does; None if it can't be parsed as a query."""
     query = parse_query(sql, surroundings.dialect)

@@ -69,7 +69,7 @@ class GroundingState:
         }
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1_024)  # a store is read several times, by fit, replays and views
 def analyse_sql(sql: str, surroundings: Surroundings = NOWHERE) -> Analysis:
     """Return references and literals of one SQL text; none if it can't be parsed as a query."""
     keys, dialect = surroundings.keys, surroundings.dialect

@@ -7,11 +7,11 @@ of the prefix.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
-from sentinel_sql.monitor.heads.linear import FittedLinearHead, LinearHead
+from sentinel_sql.monitor.heads.linear import FittedLinearHead, LinearHead, LinearSnapshot
 from sentinel_sql.monitor.heads.ngrams import name_ngrams
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import Prefix, commitment
@@ -60,24 +60,24 @@ class Contributions:
 
 
 def contributions(
-    fitted: FittedLinearHead,
+    fitted: Sequence[FittedLinearHead],
     kind: LinearHead,
     prefix: Prefix,
     surroundings: Surroundings,
     *,
     limit: int = SCORING_TOKENS,
-) -> Contributions:
-    """Split the log-odds of a prefix into terms.
+) -> tuple[Contributions, ...]:
+    """Split the log-odds of a prefix into terms, for each of the heads that read it.
 
     Args:
-        fitted: either head of a monitor.
-        kind: its kind.
+        fitted: heads of a monitor.
+        kind: their kind.
         prefix: the prefix to explain.
         surroundings: what the monitor knows of the database.
         limit: newest tokens to read.
 
     Returns:
-        Terms whose sum with the bias is the margin, up to rounding.
+        For each head, terms whose sum with the bias is the margin, up to rounding.
     """
     reading = kind.read(prefix.question, surroundings)
     segments = []
@@ -86,10 +86,21 @@ def contributions(
         reading.observe(step, committed)
         segments.append(render_step(step, committed))
     snapshot = reading.snapshot(limit)
+    at, texts = _find_ngrams(_read_texts(prefix, segments, limit))
+    return tuple(_split(head, kind, snapshot, at, texts) for head in fitted)
+
+
+def _split(
+    fitted: FittedLinearHead,
+    kind: LinearHead,
+    snapshot: LinearSnapshot,
+    at: Mapping[int, tuple[int, ...]],
+    texts: Mapping[int, tuple[str, ...]],
+) -> Contributions:
+    """Split one head's log-odds; `at` and `texts` are the steps and texts of each bucket."""
     regime, columns = fitted.regime(snapshot), fitted.columns(snapshot)
     first, *dense = regime.terms(columns).tolist()
     slope = regime.slope(columns)
-    at, texts = _find_ngrams(_read_texts(prefix, segments, limit))
     terms = [
         Term(
             kind="ngram",
@@ -126,7 +137,6 @@ def _read_texts(prefix: Prefix, segments: list[str], limit: int) -> tuple[tuple[
     return ((0, question), *enumerate(kept, start=len(segments) - len(kept) + 1))
 
 
-@lru_cache(maxsize=1)  # both heads of a monitor explain the same prefix, one after the other
 def _find_ngrams(
     numbered: tuple[tuple[int, str], ...],
 ) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[str, ...]]]:

@@ -7,6 +7,7 @@ time for its own text only. Pieces stay within a word and pairs within a segment
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
@@ -36,7 +37,8 @@ def count_ngrams(text: str) -> Counts:
     return _tally([*(_hash_word(word)[1] for word in words), _hash_pairs(words)])
 
 
-def name_ngrams(text: str) -> dict[int, list[str]]:
+@lru_cache(maxsize=4_096)  # each prefix of a run repeats the segments of the one before
+def name_ngrams(text: str) -> Mapping[int, tuple[str, ...]]:
     """Return the n-grams of one segment by bucket: words, `a b` pairs, and pieces as `…ece…`."""
     words = [match.group() for match in TOKEN.finditer(text.lower())]
     named: dict[int, dict[str, None]] = {}
@@ -45,7 +47,7 @@ def name_ngrams(text: str) -> dict[int, list[str]]:
             named.setdefault(bucket, {})[shown] = None
     for left, right, bucket in zip(words, words[1:], _hash_pairs(words).tolist(), strict=False):
         named.setdefault(bucket, {})[f"{left} {right}"] = None
-    return {bucket: list(names) for bucket, names in named.items()}
+    return {bucket: tuple(names) for bucket, names in named.items()}
 
 
 def add_counts(parts: list[Counts]) -> Counts:

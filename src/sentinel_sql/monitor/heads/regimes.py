@@ -122,7 +122,7 @@ def _margin_alone(width: int) -> FittedRegime:
     alone[0] = 1.0
     return FittedRegime(
         center=np.zeros(width),
-        scale=np.where(alone > 0, 1.0, np.inf),
+        scale=np.ones(width),
         weights=alone,
         bias=0.0,
         tightness=0.0,
