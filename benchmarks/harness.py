@@ -15,7 +15,7 @@ from typing import Any
 from sentinel_sql.agent.openai import OpenAIModel
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.pipeline.collect import collect
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import CLOCK, tiny_database

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.hospital.folder import HospitalFolder
 from sentinel_sql.hospital.recordings import recording
 from sentinel_sql.hospital.schema import CLOCK

@@ -16,7 +16,7 @@ from sentinel_sql.testing import ScriptedModel
 def main(folder: Path) -> Path:
     """Run the whole loop in a folder, and return the page of the report."""
     ward.write(folder)
-    with sentinel.SqliteDatabase.open(folder / "ward.sqlite", clock="2100-12-31 23:59:00") as db:
+    with sentinel.open_database(folder / "ward.sqlite", clock="2100-12-31 23:59:00") as db:
         model = ScriptedModel(ward.chat)  # yours: sentinel.OpenAIModel(base_url=…, model=…)
         prompt = sentinel.Prompt.build(db.schema, db.clock)
         agent = sentinel.ReactAgent(model=model, database=db, prompt=prompt)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
+
+from postgres_cluster import PostgresCluster, find_binaries, shared_cluster
 
 # Tests run on all cores at once, so that a fit on several threads would wait for other tests.
 for library in ("OMP", "OPENBLAS", "MKL"):
@@ -49,3 +52,16 @@ def mimic_iv(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     with lzma.open(packed) as source, target.open("wb") as sink:
         shutil.copyfileobj(source, sink)
     return target
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresCluster]:
+    """A running PostgreSQL that all tests share; they skip where none is installed."""
+    pytest.importorskip("psycopg", reason="psycopg absent: install the extra postgres")
+    if find_binaries() is None:
+        pytest.skip("PostgreSQL absent: install the package postgresql")
+    base = tmp_path_factory.getbasetemp()
+    # all processes of one test session share the parent of their folders
+    place = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "postgres.json"
+    with shared_cluster(place) as cluster:
+        yield cluster

@@ -11,7 +11,7 @@ from zlib import crc32
 from sentinel_sql.agent.model import Message
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.decision.agent_loop import guarded
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.decision.policy import KINDS, REASONS

@@ -46,6 +46,33 @@ class Installed:
             {"url": "https://k:s3cret@example.org/s.whl", "archive_info": {}},
             "pip install 'sentinel-sql[report] @ https://example.org/s.whl'",
         ),
+        (
+            {"url": "ssh://git@example.org/r.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "pip install 'sentinel-sql[report] @ git+ssh://git@example.org/r.git@abc'",
+        ),
+        (
+            {"url": "ssh://git:s3cret@example.org/r.git", "vcs_info": {"vcs": "git"}},
+            "pip install 'sentinel-sql[report] @ git+ssh://git@example.org/r.git'",
+        ),
+        (
+            {"url": "https://s3cret@example.org/r.git", "vcs_info": {}, "subdirectory": "py"},
+            "pip install 'sentinel-sql[report] @ git+https://example.org/r.git#subdirectory=py'",
+        ),
+        (
+            {"url": "https://example.org/s.zip?sig=s3cret#subdirectory=py", "archive_info": {}},
+            "pip install 'sentinel-sql[report] @ https://example.org/s.zip#subdirectory=py'",
+        ),
+        (
+            {"url": "file:///a/s.zip", "archive_info": {}, "subdirectory": "py"},
+            "pip install 'sentinel-sql[report] @ file:///a/s.zip#subdirectory=py'",
+        ),
+        (
+            {"url": "file:///a/mono", "dir_info": {"editable": True}, "subdirectory": "py"},
+            "pip install --editable '/a/mono/py[report]'",
+        ),
+        ({"url": "http://[::1/x", "archive_info": {}}, "pip install 'sentinel-sql[report]'"),
+        ({"url": 5}, "pip install 'sentinel-sql[report]'"),
+        ({"url": None, "dir_info": {}}, "pip install 'sentinel-sql[report]'"),
         ("no JSON", "pip install 'sentinel-sql[report]'"),
         ("[]", "pip install 'sentinel-sql[report]'"),
     ],

@@ -17,7 +17,7 @@ import pytest
 
 from command_project import GOLD, made_up_questions, scripted_agent
 from sentinel_sql.agent.model import Message
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.testing import tiny_database
 
 ROOT = Path(__file__).parents[1]

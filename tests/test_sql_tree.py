@@ -18,7 +18,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "sentinel_sql"
         "from sentinel_sql.sql_tree import parse_one; parse_one(sql)",
         "from sentinel_sql.sql_tree import parse_all; parse_all(sql)",
         "from sentinel_sql.labels.answer_form import select_form; select_form(sql)",
-        "from sentinel_sql.database.probes import _parsed; _parsed(sql)",
+        "from sentinel_sql.database.probes.probe import _parsed; _parsed(sql)",
     ],
 )
 @pytest.mark.parametrize(

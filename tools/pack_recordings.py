@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import SentinelError, StoreError
 from sentinel_sql.hospital.benchmark import benchmark_questions, build_hospital
 from sentinel_sql.hospital.recordings import (

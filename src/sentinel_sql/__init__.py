@@ -34,7 +34,8 @@ What comes out of each:
     Guard.session       GuardSession
     ├── observe             Verdict
     └── close               Answer
-    SqliteDatabase      Schema, Limits; execute gives ExecutionResult
+    open_database       Database, such as SqliteDatabase: Schema, Limits, DatabaseHealth
+    └── execute             ExecutionResult
 
 What can be raised, and the exit code of the command where it is:
 
@@ -63,9 +64,15 @@ if TYPE_CHECKING:
     from sentinel_sql.agent.openai import OpenAIModel as OpenAIModel
     from sentinel_sql.agent.prompt import Prompt as Prompt
     from sentinel_sql.agent.react import ReactAgent as ReactAgent
+    from sentinel_sql.database.executor import Database as Database
+    from sentinel_sql.database.executor import DatabaseHealth as DatabaseHealth
     from sentinel_sql.database.executor import ExecutionResult as ExecutionResult
     from sentinel_sql.database.executor import Limits as Limits
-    from sentinel_sql.database.sqlite import SqliteDatabase as SqliteDatabase
+    from sentinel_sql.database.opening import open_database as open_database
+    from sentinel_sql.database.opening import register_database as register_database
+    from sentinel_sql.database.sqlite.database import SqliteDatabase as SqliteDatabase
+    from sentinel_sql.database.value_index.hints import Hints as Hints
+    from sentinel_sql.database.value_index.hints import hints as hints
     from sentinel_sql.decision.agent_loop import guarded as guarded
     from sentinel_sql.decision.guard import Guard as Guard
     from sentinel_sql.decision.live_step import LiveStep as LiveStep
@@ -128,12 +135,15 @@ _HOMES = {
     "BundleError": "errors:BundleError",
     "CannotFitError": "errors:CannotFitError",
     "CollectSummary": "pipeline.collect:CollectSummary",
+    "Database": "database.executor:Database",
     "DatabaseError": "errors:DatabaseError",
+    "DatabaseHealth": "database.executor:DatabaseHealth",
     "EndpointError": "errors:EndpointError",
     "Evaluation": "evaluation_store.record:Evaluation",
     "ExecutionResult": "database.executor:ExecutionResult",
     "Guard": "decision.guard:Guard",
     "GuardSession": "decision.session:GuardSession",
+    "Hints": "database.value_index.hints:Hints",
     "ImportSummary": "pipeline.import_runs:ImportSummary",
     "InputError": "errors:InputError",
     "Label": "labels.record:Label",
@@ -160,7 +170,7 @@ _HOMES = {
     "Schema": "schema:Schema",
     "Seconds": "trajectory.record:Seconds",
     "SentinelError": "errors:SentinelError",
-    "SqliteDatabase": "database.sqlite:SqliteDatabase",
+    "SqliteDatabase": "database.sqlite.database:SqliteDatabase",
     "Step": "trajectory.record:Step",
     "StoreError": "errors:StoreError",
     "Telemetry": "trajectory.record:Telemetry",
@@ -172,13 +182,16 @@ _HOMES = {
     "evaluate": "pipeline.evaluate:evaluate",
     "fit": "pipeline.fit:fit",
     "guarded": "decision.agent_loop:guarded",
+    "hints": "database.value_index.hints:hints",
     "import_runs": "pipeline.import_runs:import_runs",
     "label_runs": "pipeline.label:label_runs",
     "load_monitor": "monitor.bundle:load",
     "make_pools": "questions.pools:make_pools",
+    "open_database": "database.opening:open_database",
     "read_labels": "labels.file:read_labels",
     "read_questions": "questions.read:read_questions",
     "read_trajectories": "trajectory.store:read_trajectories",
+    "register_database": "database.opening:register_database",
     "save_monitor": "monitor.bundle:save",
     "write_labels": "labels.file:write_labels",
     "write_report": "report.write:write_report",
@@ -191,12 +204,15 @@ __all__ = [
     "BundleError",
     "CannotFitError",
     "CollectSummary",
+    "Database",
     "DatabaseError",
+    "DatabaseHealth",
     "EndpointError",
     "Evaluation",
     "ExecutionResult",
     "Guard",
     "GuardSession",
+    "Hints",
     "ImportSummary",
     "InputError",
     "Label",
@@ -235,13 +251,16 @@ __all__ = [
     "evaluate",
     "fit",
     "guarded",
+    "hints",
     "import_runs",
     "label_runs",
     "load_monitor",
     "make_pools",
+    "open_database",
     "read_labels",
     "read_questions",
     "read_trajectories",
+    "register_database",
     "save_monitor",
     "write_labels",
     "write_report",

@@ -14,6 +14,9 @@
     └── LeakageError                  exit 6  a leakage control fails, or a run is on two sides of
     a split
 
+`UncheckedWarning` is a warning of Python's `warnings`: a stored file is read, but damage in it
+could go unseen. The command prints it on stderr.
+
 A message is one line: what is wrong, with which thing, and what to do. It never quotes a row of
 data. Exit code 0 is success, and 130 an interruption by the user; collected runs are kept.
 """
@@ -63,6 +66,10 @@ class DatabaseError(SentinelError):
     """A database can't be opened or read."""
 
     exit_code = 3
+
+
+class UncheckedWarning(UserWarning):
+    """Damage of a stored file could go unseen: it has no checksums, or its count is missing."""
 
 
 class EndpointError(SentinelError):

@@ -42,21 +42,24 @@ def install_command(extra: str | None = None, *, distribution: Distribution | No
     tool = "uv pip" if (distribution.read_text("INSTALLER") or "").strip() == "uv" else "pip"
     try:
         origin = json.loads(distribution.read_text("direct_url.json") or "{}")
-        url = str(origin.get("url", ""))
+        url = origin.get("url")
         editable = bool(origin.get("dir_info", {}).get("editable"))
         commit = origin.get("vcs_info", {}).get("commit_id")
+        if not isinstance(url, str) or not url:
+            return _command(tool, _named(extra))
+        address, below = _shown_parts(url)
     except (ValueError, AttributeError):
         return _command(tool, _named(extra))
-    if not url:
-        return _command(tool, _named(extra))
+    below = str(origin.get("subdirectory") or below)
+    if url.startswith("file://") and "vcs_info" not in origin and not (below and not editable):
+        path = f"{_path_of(url)}/{below}".rstrip("/")
+        return _command(tool, path + ("" if extra is None else f"[{extra}]"), editable=editable)
     if "vcs_info" in origin:
         kind = origin["vcs_info"].get("vcs", "git")
-        place = f"{kind}+{_without_password(url)}" + (f"@{commit}" if commit else "")
-        return _command(tool, f"{_named(extra)} @ {place}")
-    if url.startswith("file://"):
-        path = _path_of(url) + ("" if extra is None else f"[{extra}]")
-        return _command(tool, path, editable=editable)
-    return _command(tool, f"{_named(extra)} @ {_without_password(url)}")
+        address = f"{kind}+{address}" + (f"@{commit}" if commit else "")
+    return _command(
+        tool, f"{_named(extra)} @ {address}" + (f"#subdirectory={below}" if below else "")
+    )
 
 
 def missing_extra(what: str, extra: str) -> MissingExtraError:
@@ -83,8 +86,19 @@ def _path_of(url: str) -> str:
     return unquote(urlsplit(url).path)
 
 
-def _without_password(url: str) -> str:
-    from urllib.parse import urlsplit, urlunsplit
+def _shown_parts(url: str) -> tuple[str, str]:
+    """Return an address without password, token and query, and the subdirectory that it names.
+
+    The user of an SSH address is no secret, and the address is of no use without it.
+
+    Raises:
+        ValueError: the address can't be read.
+    """
+    from urllib.parse import parse_qs, urlsplit, urlunsplit
 
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    user, _, host = parts.netloc.rpartition("@")
+    name = user.partition(":")[0]
+    netloc = f"{name}@{host}" if name and parts.scheme.endswith("ssh") else host
+    below = parse_qs(parts.fragment).get("subdirectory", [""])[0]
+    return urlunsplit(parts._replace(netloc=netloc, query="", fragment="")), below

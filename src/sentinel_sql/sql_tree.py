@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.tokenizer_core import Token as Token
 
 # What it doesn't know it logs with the query's text, which may hold a patient's name.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -27,3 +30,22 @@ def parse_all(sql: str, *, dialect: str = "sqlite") -> list[exp.Expr]:
         sqlglot.errors.SqlglotError: one can't be parsed.
     """
     return [tree for tree in sqlglot.parse(sql, dialect=dialect) if tree is not None]
+
+
+def tokens_of(sql: str, *, dialect: str) -> list[Token]:
+    """Return the tokens of a text.
+
+    Raises:
+        sqlglot.errors.SqlglotError: it can't be read.
+    """
+    return list(Dialect.get_or_raise(dialect).tokenize(sql))
+
+
+def trees_of(tokens: Sequence[Token], sql: str, *, dialect: str) -> list[exp.Expr]:
+    """Return the tree of each statement in the tokens of a text.
+
+    Raises:
+        sqlglot.errors.SqlglotError: one can't be parsed.
+    """
+    trees = Dialect.get_or_raise(dialect).parser().parse(list(tokens), sql)
+    return [tree for tree in trees if tree is not None]

@@ -10,7 +10,7 @@ from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import Message
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import CLOCK, ScriptedModel, tiny_database
 from sentinel_sql.trajectory.codec import decode, encode

@@ -8,7 +8,7 @@ import sqlglot
 from sentinel_sql.agent.action import parse_reply
 from sentinel_sql.agent.examples import worked_examples
 from sentinel_sql.agent.prompt import PROMPTS, Prompt, as_turns, describe
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.schema import ForeignKey, Schema
 from sentinel_sql.testing import CLOCK, tiny_database
 

@@ -10,7 +10,7 @@ import pytest
 from sentinel_sql.agent.model import CutBy, Message, Reply
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import REMINDER, ReactAgent
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import EndpointError
 from sentinel_sql.questions.record import Question
 from sentinel_sql.testing import CLOCK, Script, ScriptedModel, tiny_database

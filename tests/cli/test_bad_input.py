@@ -28,7 +28,7 @@ from command_project import (
     scripted_agent,
 )
 from sentinel_sql.agent.model import Message
-from sentinel_sql.database import sqlite as sqlite_module
+from sentinel_sql.database.sqlite import database as sqlite_module
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.store import read_trajectories

@@ -211,10 +211,12 @@ def test_tables_fit_eighty_columns(
 
 def test_show_stops_where_the_policy_stops(fitted: Project, sentinel: Sentinel) -> None:
     decisions = set()
+    served = load(fitted.monitor).thresholds.served
+    assert served is not None
     for trajectory in list(read_trajectories(fitted.store))[:60]:
         call = sentinel(
             *("show", fitted.store, trajectory.question.id, "--monitor", fitted.monitor),
-            *("--stakes", 0, "--json"),  # so few calibration answers carry no other
+            *("--stakes", served.limit, "--json"),
         )
         states = call.document["states"]
         assert len(states) == len(trajectory.steps) + 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from command_project import Project, Sentinel
 from sentinel_sql.cli.migrate import _FOLDERS
+from sentinel_sql.errors import UncheckedWarning
 from sentinel_sql.evaluation_store.folder import DOCUMENT
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.labels.verdicts import read_verdicts
@@ -52,6 +55,19 @@ def test_what_was_written_before_says_the_same_with_checksums(
     kept = (older / log).read_bytes()
     again = sentinel("migrate", older / name, "--json").document["paths"][0]
     assert (again["state"], (older / log).read_bytes()) == ("current", kept)
+
+
+def test_what_could_hide_damage_is_said_on_stderr(older: Path, sentinel: Sentinel) -> None:
+    warnings.simplefilter("default", UncheckedWarning)
+    bare = sentinel("show", older / "store", "--json")
+    assert bare.code == 0, bare.err
+    assert re.search(r"\d+ of \d+ lines have no checksum.*`sentinel migrate`", bare.err)
+    assert sentinel("migrate", older / "store").code == 0
+    assert sentinel("show", older / "store", "--json").err == ""
+    (older / "store" / "trajectories.jsonl.count").unlink()
+    uncounted = sentinel("show", older / "store", "--json")
+    assert uncounted.document == bare.document
+    assert re.search(r"\d+ lines are read, but trajectories.jsonl.count is miss", uncounted.err)
 
 
 @pytest.mark.parametrize(("name", "log", "read"), PARTS)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command_project import Project, Sentinel, scripted_agent
-from sentinel_sql.database import probes as probes_module
-from sentinel_sql.database.probes import PROBE_LIMITS, Prober
+from sentinel_sql.database.probes import probe as probes_module
+from sentinel_sql.database.probes.probe import PROBE_LIMITS, Prober
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint
 from sentinel_sql.trajectory.record import Probes
 from sentinel_sql.trajectory.store import read_trajectories

@@ -15,7 +15,7 @@ from sentinel_sql.agent.model import Message
 from sentinel_sql.agent.openai import OpenAIModel
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import Asked, ReactAgent
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.decision.live_step import LiveStep
 from sentinel_sql.errors import DatabaseError, EndpointError, InputError, QuestionsError, StoreError
 from sentinel_sql.pipeline.ask_many import FAILURES_IN_A_ROW

@@ -12,8 +12,8 @@ import pytest
 
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent
-from sentinel_sql.database.probes import PROBE_LIMITS, Prober
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.probes.probe import PROBE_LIMITS, Prober
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import StoreError
 from sentinel_sql.pipeline.collect import collect
 from sentinel_sql.pipeline.probe import probe_store, with_probes

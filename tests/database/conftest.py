@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 
 CLOCK = "2100-12-31 23:59:00"
 

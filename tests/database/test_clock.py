@@ -17,14 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.database.clock import (
-    KNOWN_CLOCKS,
-    check_clock,
-    default_clock,
-    may_ask_time,
-    with_clock,
-)
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.clock import KNOWN_CLOCKS, check_clock, default_clock
+from sentinel_sql.database.sqlite.clock_calls import may_ask_time, with_clock
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import InputError
 
 CLOCK = "2100-12-31 23:59:00"
@@ -218,7 +213,7 @@ def test_deep_nesting_costs_no_more_than_its_length() -> None:
 
 def test_the_machines_time_zone_changes_nothing(ward_file: Path) -> None:
     script = (
-        "import sys; from sentinel_sql.database.sqlite import SqliteDatabase\n"
+        "import sys; from sentinel_sql.database.sqlite.database import SqliteDatabase\n"
         f"with SqliteDatabase.open(sys.argv[1], clock={CLOCK!r}) as database:\n"
         "    print(database.execute(\"SELECT datetime('now', 'localtime'), "
         "datetime('2099-01-01', 'utc'), date(coalesce(NULL, 'now'), 'localtime')\").rows)"

@@ -24,7 +24,7 @@ from sentinel_sql.database.equivalence import (
     printed_v1,
 )
 from sentinel_sql.database.executor import ExecutionResult
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 
 EXOTIC: list[Any] = [
     *(

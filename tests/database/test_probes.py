@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 
 from sentinel_sql.database.executor import Database, ExecutionResult, Limits
-from sentinel_sql.database.probes import PROBE_LIMITS, NearMiss, Prober, Probing
-from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.database.text_lookups import nearest
+from sentinel_sql.database.probes.probe import PROBE_LIMITS, NearMiss, Prober, Probing
+from sentinel_sql.database.probes.text_lookups import nearest
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import DatabaseError
 from sentinel_sql.testing import CLOCK, tiny_database
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.database import sqlite_connection
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.safety import LONGEST_SQL, Gatekeeper
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite import connection as sqlite_connection
+from sentinel_sql.database.sqlite.database import SqliteDatabase
+from sentinel_sql.database.sqlite.safety import LONGEST_SQL, Gatekeeper
 
 CLOCK = "2100-12-31 23:59:00"
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentinel_sql.agent.prompt import Prompt, describe
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.schema import Schema, folded, written
 
 CLOCK = "2100-12-31 23:59:00"
@@ -71,6 +71,21 @@ def test_every_shown_table_and_column_can_be_queried_as_it_is_shown(odd: SqliteD
         for column in columns:
             result = odd.execute(f"SELECT {written(column)} FROM {written(table)}")
             assert result.kind in ("rows", "empty"), (table, column, result.error)
+
+
+def test_stored_spellings_are_kept_where_quotes_are_needed(tmp_path: Path) -> None:
+    script = """
+        CREATE TABLE "Patient Visits" ("Visit No" INT, Plain INT, "Group" TEXT, "a b" INT,
+            PRIMARY KEY ("Group", "Visit No"));
+        CREATE TABLE Ward (ID INTEGER PRIMARY KEY, Name TEXT); CREATE TABLE bare (x INT);
+    """
+    with opened(tmp_path / "spelled.sqlite", script) as database:
+        schema = database.schema
+    assert schema.table_sql == {"patient visits": '"Patient Visits"'}
+    assert schema.column_sql == {
+        "patient visits": {"visit no": '"Visit No"', "group": '"Group"'},
+    }
+    assert schema.primary_keys == {"patient visits": ("group", "visit no"), "ward": ("id",)}
 
 
 def test_names_that_need_quotes_have_them_and_no_name_writes_a_line(odd: SqliteDatabase) -> None:

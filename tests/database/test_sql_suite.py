@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from sentinel_sql.database.executor import Limits
-from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.database.worker_process import WorkerProcess
+from sentinel_sql.database.sqlite.database import SqliteDatabase
+from sentinel_sql.database.worker.process import WorkerProcess
 
 FOLDER = Path(__file__).resolve().parents[1] / "sql"
 CLOCK = "2100-12-31 23:59:00"

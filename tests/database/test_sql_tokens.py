@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel_sql.database.safety import only_statement
-from sentinel_sql.database.sql_tokens import tokenize
+from sentinel_sql.database.sqlite.safety import only_statement
+from sentinel_sql.database.sqlite.sql_tokens import tokenize
 
 # no NUL and no lone surrogates: SQLite itself can't be handed those
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)

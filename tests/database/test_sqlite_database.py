@@ -11,13 +11,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite import database as sqlite_module
+from sentinel_sql.database.sqlite.database import SqliteDatabase
+from sentinel_sql.database.worker.process import WorkerProcess
 from sentinel_sql.errors import DatabaseError
 from sentinel_sql.schema import ForeignKey
 
@@ -397,3 +400,35 @@ def test_a_query_under_way_at_closing_still_ends_at_its_deadline(shared_ward: Pa
         time.sleep(0.2)
         database.close()
         assert "interrupted" in (running.result(timeout=60).error or "")
+
+
+def test_many_threads_with_quick_queries_share_few_workers(
+    ward_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[WorkerProcess] = []
+
+    def start(*args: Any, **options: Any) -> WorkerProcess:
+        started.append(WorkerProcess(*args, **options))
+        return started[-1]
+
+    monkeypatch.setattr(sqlite_module, "WorkerProcess", start)
+    monkeypatch.setattr(sqlite_module, "PATIENCE", 10.0)
+    with (
+        SqliteDatabase.open(ward_file) as database,
+        ThreadPoolExecutor(32) as threads,
+    ):
+        results = list(threads.map(database.execute, ["SELECT count(*) FROM patients"] * 200))
+    assert {result.rows for result in results} == {((2,),)}
+    assert len(started) == 1
+
+
+def test_a_long_query_holds_up_no_other_one(ward_file: Path) -> None:
+    with (
+        SqliteDatabase.open(ward_file, limits=Limits(seconds=3)) as database,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        long = threads.submit(database.execute, ENDLESS + "SELECT count(*) FROM c")
+        time.sleep(0.1)
+        assert database.execute("SELECT count(*) FROM patients").rows == ((2,),)
+        assert not long.done()
+        assert long.result().timed_out

@@ -6,6 +6,7 @@ import gc
 import json
 import math
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -14,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentinel_sql.database.executor import Cell, Limits
-from sentinel_sql.database.sqlite import SqliteDatabase
-from sentinel_sql.database.wire import HEAD, frame_of, message_of
-from sentinel_sql.database.worker_process import WorkerProcess
+from sentinel_sql.database.sqlite.database import SqliteDatabase
+from sentinel_sql.database.worker.process import WorkerProcess
+from sentinel_sql.database.worker.wire import HEAD, frame_of, message_of
 from sentinel_sql.errors import DatabaseError, InputError
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -122,7 +123,7 @@ def test_a_worker_that_dies_in_a_query_is_an_error_and_is_replaced(
     with SqliteDatabase.open(path, limits=Limits(seconds=20)) as database:
         database.execute("SELECT 1")
         (worker,) = workers() - before
-        timer = threading.Timer(0.2, os.kill, [worker, number])
+        timer = threading.Timer(0.6, os.kill, [worker, number])
         timer.start()
         result = database.execute(ENDLESS)
         timer.join()
@@ -156,13 +157,15 @@ def test_a_worker_that_died_while_it_started_costs_no_query(path: Path) -> None:
 
 
 @linux
-def test_a_worker_that_hangs_is_ended_from_outside(path: Path) -> None:
+def test_a_worker_that_hangs_in_a_query_is_ended_from_outside(path: Path) -> None:
     before = workers()
     with SqliteDatabase.open(path, limits=Limits(seconds=0.5)) as database:
         database.execute("SELECT 1")
         (worker,) = workers() - before
-        os.kill(worker, signal.SIGSTOP)
-        result = database.execute("SELECT 1")
+        timer = threading.Timer(0.2, os.kill, [worker, signal.SIGSTOP])
+        timer.start()
+        result = database.execute(ENDLESS)
+        timer.join()
         assert result.timed_out
         assert 0.5 <= result.seconds < 2
         assert database.execute("SELECT 1").rows == ((1,),)
@@ -170,11 +173,67 @@ def test_a_worker_that_hangs_is_ended_from_outside(path: Path) -> None:
 
 
 @linux
+@pytest.mark.parametrize("sql", ["SELECT 1", f"SELECT 1 -- {'x' * 900_000}"])
+@pytest.mark.parametrize("starting", [False, True])
+def test_a_stopped_worker_costs_no_query(sql: str, starting: bool, path: Path) -> None:
+    before = workers()
+    with SqliteDatabase.open(path) as database:
+        if not starting:
+            database.execute("SELECT 1")
+        for worker in workers() - before:
+            os.kill(worker, signal.SIGSTOP)
+        started = time.monotonic()
+        assert database.execute(sql).rows == ((1,),)
+        assert time.monotonic() - started < 15  # the limit of a query is 30
+    assert workers() == before
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_worker_that_is_killed_before_it_reads_its_query_costs_no_query(
+    number: signal.Signals, path: Path
+) -> None:
+    with SqliteDatabase.open(path) as database:
+        database.execute("SELECT 1")
+        worker = database._idle[0]
+        assert isinstance(worker, WorkerProcess)
+        os.kill(worker._process.pid, signal.SIGSTOP)
+
+        def kill() -> None:
+            os.kill(worker._process.pid, number)
+            os.kill(worker._process.pid, signal.SIGCONT)
+
+        timer = threading.Timer(0.1, kill)
+        timer.start()
+        assert database.execute("SELECT 7").rows == ((7,),)
+        timer.join()
+
+
+@linux
+def test_short_queries_get_their_answers_while_workers_are_killed(path: Path) -> None:
+    moments = random.Random(1)
+
+    def kill(worker: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+
+    with SqliteDatabase.open(path) as database:
+        for number in range(12):
+            database.execute("SELECT 1")
+            worker = database._idle[0]
+            assert isinstance(worker, WorkerProcess)
+            timer = threading.Timer(moments.random() * 2e-3, kill, [worker._process.pid])
+            timer.start()
+            assert database.execute(f"SELECT {number}").rows == ((number,),)
+            timer.join()
+
+
+@linux
 @pytest.mark.parametrize("sql", [ENDLESS, "SELECT printf('%.*c', 2000000000, 'x')", "SELECT 1"])
 def test_workers_end_with_a_parent_that_is_killed(sql: str, path: Path) -> None:
     code = (
         "import sys, os, threading, time\n"
-        "from sentinel_sql.database.sqlite import SqliteDatabase\n"
+        "from sentinel_sql.database.sqlite.database import SqliteDatabase\n"
         "database = SqliteDatabase.open(sys.argv[1])\n"
         "database.execute('SELECT 1')\n"
         "print(database._idle[0]._process.pid, flush=True)\n"

@@ -34,7 +34,11 @@ def guards() -> tuple[Guard, ...]:
         for stakes in STAKES
         for early in (False, True)
     ]
-    return (replace(judging[0], policy=Policy(stakes=0.0)), *judging)
+    return tuple(
+        # A stored run holds no sentence to compare, so import and live agree on all the rest.
+        replace(guard, check_text=False)
+        for guard in (replace(judging[0], policy=Policy(stakes=0.0)), *judging)
+    )
 
 
 def decided(answer: Answer | None) -> tuple[Any, ...]:
@@ -121,6 +125,43 @@ def test_result_of_a_delivered_answer_is_handed_back(form: str) -> None:
     assert watched.ending is not None
     assert watched.ending.text == "There are 3."
     assert watched.unread == {}
+
+
+@pytest.mark.parametrize("form", FORM_NAMES)
+@pytest.mark.parametrize(
+    ("closing", "result", "decision"),
+    [
+        ("There are 3.", "[(3,)]", "deliver"),
+        ("There are 4.", "[(3,)]", "withhold"),
+        ("There are 512 patients.", "[(511,)]", "withhold"),
+        ("It was aspirin.", "[('heparin',)]", "withhold"),
+        ("It was heparin.", "[('heparin',)]", "deliver"),
+        ("About 12.3 on 2100-05-02.", "[(12.345, '2100-05-02')]", "deliver"),
+        ("About 12.3 on 2100-05-03.", "[(12.345, '2100-05-02')]", "withhold"),
+    ],
+)
+def test_last_words_are_compared_with_the_result(
+    form: str, closing: str, result: str, decision: str
+) -> None:
+    turn = Turn(said="", tool="run_sql", arguments={"query": COUNT}, result=result)
+    messages = Told(question="how many", turns=(turn,), closing=closing).messages(form)
+    checking = replace(guards()[0], check_text=True)
+    _, answer = live(checking, "how many", messages, form)
+    assert (answer.decision, answer.text_judged) == (decision, True)
+    assert answer.text == (closing if decision == "deliver" else None)
+    assert (answer.reason == "text-differs") == (decision == "withhold")
+    assert live(guards()[0], "how many", messages, form)[1].decision == "deliver"
+
+
+def test_words_given_to_a_final_tool_are_compared_too() -> None:
+    decided_by = {}
+    for said in ("There are 3.", "There are 5."):
+        call = Turn(said="", tool="run_sql", arguments={"query": COUNT}, result="[(3,)]")
+        end = Turn(said="", tool="final_answer", arguments={"answer": said}, result="ok")
+        messages = Told(question="how many", turns=(call, end), closing="").messages("anthropic")
+        checking = replace(guards()[0], check_text=True)
+        decided_by[said] = live(checking, "how many", messages, "anthropic")[1].decision
+    assert decided_by == {"There are 3.": "deliver", "There are 5.": "withhold"}
 
 
 @pytest.mark.parametrize("form", FORM_NAMES)

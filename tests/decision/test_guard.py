@@ -16,7 +16,7 @@ import pytest
 from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent, make_trajectory
 from sentinel_sql.database.executor import ExecutionResult, summarize
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.decision.agent_loop import guarded
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.decision.live_result import LiveResult

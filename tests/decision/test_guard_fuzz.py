@@ -259,7 +259,9 @@ def test_recorded_and_live_telemetry_that_is_impossible_are_unseen_alike(monitor
     assert replays[0] == replays[1]
 
 
-@pytest.mark.parametrize("question", ["", " ", "\n\t", "?", "...", "\u200b", "\ud800", "-- !"])
+@pytest.mark.parametrize(
+    "question", ["", " ", "\n\t", "?", "...", "\u200b", "\ud800", "-- !", "²", "½", "①", "42", "٣"]
+)
 def test_a_question_without_words_is_not_judged(monitor: Monitor, question: str) -> None:
     answer = Guard.over(monitor, stakes=1.0).run(
         lambda _: [LiveStep(sql="SELECT 1", result=[(1,)], final=True)], question

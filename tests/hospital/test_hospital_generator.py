@@ -260,7 +260,7 @@ def test_failed_build_leaves_no_draft(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_executor_knows_the_clock(hospital_path: Path) -> None:
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.sqlite.database import SqliteDatabase
 
     database = SqliteDatabase.open(hospital_path)
     try:

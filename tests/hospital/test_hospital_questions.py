@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline, make_union
 from sqlglot import exp
 
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.hospital import schema
 from sentinel_sql.hospital.benchmark import (

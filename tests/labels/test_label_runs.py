@@ -13,7 +13,7 @@ import pytest
 from sentinel_sql.database.clock import KNOWN_CLOCKS
 from sentinel_sql.database.equivalence import MODES
 from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.strict import OFFICIAL_MODES, mode_of
 from sentinel_sql.pipeline.check_questions import check_questions

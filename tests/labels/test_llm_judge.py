@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 
 from sentinel_sql.agent.model import Message, Reply
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import EndpointError, InputError, LabelsError
 from sentinel_sql.labels.file import read_labels, write_labels
 from sentinel_sql.labels.llm_judge import PROMPT_SHA256, REMINDER, TRIES, digit

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.labels.record import Label
 from sentinel_sql.pipeline.check_questions import check_questions
 from sentinel_sql.pipeline.label import label_runs

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,6 +157,49 @@ def test_manifest_value_of_the_wrong_type_is_refused(saved: Path, key: str) -> N
         path.write_text(json.dumps(bundle._with_hash(manifest | {key: wrong})))
         with pytest.raises(BundleError):
             bundle.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [
+        ("delivery", {"estimator": "trees"}),
+        ("delivery", {"estimator": None}),
+        ("delivery", {"auroc_head": "0.6"}),
+        ("delivery", {"auroc_hybrid": None}),
+        ("facts", {"probed": "no"}),
+        ("facts", {"probed": 1}),
+    ],
+)
+def test_part_of_a_manifest_value_of_the_wrong_type_is_refused(
+    saved: Path, part: str, wrong: dict[str, object]
+) -> None:
+    path = saved / bundle.MANIFEST
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(bundle._with_hash(manifest | {part: manifest[part] | wrong})))
+    with pytest.raises(BundleError, match="damaged"):
+        bundle.load(saved)
+
+
+def test_a_monitor_that_is_replaced_while_it_is_read_is_read_whole(
+    monitor: Monitor, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(monitor, agent="another agent")
+    read_manifest, calls = bundle._read_manifest, []
+
+    def read_and_replace(folder: Path) -> dict[str, Any]:
+        found = read_manifest(folder)
+        if not calls:
+            bundle.save(other, folder)  # its arrays aren't those of the manifest just read
+        calls.append(folder)
+        return found
+
+    arrays = bundle._arrays
+    monkeypatch.setattr(
+        bundle, "_arrays", lambda monitor: arrays(monitor) | {"more/column": np.zeros(3)}
+    )
+    monkeypatch.setattr(bundle, "_read_manifest", read_and_replace)
+    assert bundle.load(saved).agent == "another agent"
+    assert len(calls) == 2
 
 
 @pytest.mark.parametrize("place", ["../weights", "/etc/hosts", "correctness/..", "a/b/c", "x"])

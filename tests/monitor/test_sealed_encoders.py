@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 from run_cases import HEADER, planted_store
-from sentinel_sql.errors import BundleError
+from sentinel_sql.errors import BundleError, InputError
 from sentinel_sql.monitor import bundle
+from sentinel_sql.monitor.encoders.frozen import frozen_encoder
+from sentinel_sql.monitor.encoders.run import Runtime
+from sentinel_sql.monitor.encoders.torch_run import load_classifier
 from sentinel_sql.monitor.heads.embedding import EmbeddingHead
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.storage.saved_parts import packed, unpacked
@@ -90,6 +93,96 @@ def test_an_encoder_of_another_width_is_refused(
     seal(saved)
     with pytest.raises(BundleError, match="damaged"):
         bundle.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("limit", 0),
+        ("limit", -1),
+        ("limit", "512"),
+        ("limit", None),
+        ("runtime", "jax"),
+        ("output", "max"),
+    ],
+)
+def test_an_encoder_that_is_described_wrongly_is_refused(
+    saved: Path, name: str, value: object
+) -> None:
+    path = saved / "answerability" / "encoder.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    seal(saved)
+    with pytest.raises(BundleError, match="damaged"):
+        bundle.load(saved)
+
+
+Weights = dict[str, Any]
+
+
+def _with_nan(weights: Weights) -> Weights:
+    name = next(key for key in sorted(weights) if "tok_embeddings" in key)
+    weights[name][-1] = np.nan  # of one token that few texts hold
+    return weights
+
+
+WRONG_WEIGHTS: dict[str, tuple[Callable[[Weights], Weights], str]] = {
+    "lacking": (lambda its: {key: its[key] for key in sorted(its)[:-3]}, "lacks weights"),
+    "of other names": (lambda its: {f"x.{key}": it for key, it in its.items()}, "lacks weights"),
+    "no numbers": (_with_nan, "no finite number"),
+    "all alike": (lambda its: {key: it * 0 for key, it in its.items()}, "every text the same"),
+}
+
+
+def _with_weights(folder: Path, change: Callable[[Weights], Weights]) -> None:
+    numpy_files = pytest.importorskip("safetensors.numpy")
+    path = folder / "model.safetensors"
+    weights = change({key: it.copy() for key, it in numpy_files.load_file(path).items()})
+    numpy_files.save_file(weights, path, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize("wrong", WRONG_WEIGHTS)
+def test_wrong_weights_of_a_sealed_bundle_are_refused(saved: Path, wrong: str) -> None:
+    change, said = WRONG_WEIGHTS[wrong]
+    _with_weights(saved / "answerability", change)
+    seal(saved)
+    with pytest.raises(BundleError, match=said):
+        bundle.load(saved)
+
+
+@pytest.mark.parametrize("wrong", WRONG_WEIGHTS)
+def test_an_encoder_with_all_its_files_and_wrong_weights_is_refused_before_a_fit(
+    tiny_encoder: Path, tmp_path: Path, wrong: str
+) -> None:
+    change, said = WRONG_WEIGHTS[wrong]
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "encoder"))
+    _with_weights(folder, change)
+    with pytest.raises(InputError, match=said) as caught:
+        frozen_encoder(str(folder), serve="torch", limit=512)
+    assert str(folder) in str(caught.value)
+
+
+def test_a_trained_encoder_needs_all_weights_but_those_of_its_last_layer(
+    tiny_encoder: Path, tmp_path: Path
+) -> None:
+    assert load_classifier(tiny_encoder, tasks=2) is not None
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "encoder"))
+    _with_weights(folder, WRONG_WEIGHTS["lacking"][0])
+    with pytest.raises(InputError, match="lacks weights"):
+        load_classifier(folder, tasks=2)
+
+
+@pytest.mark.parametrize("served", ["torch", "onnx"])
+def test_tokens_that_the_encoder_does_not_know_are_refused(
+    tiny_encoder: Path, tmp_path: Path, served: Runtime
+) -> None:
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "encoder"))
+    path = folder / "tokenizer.json"
+    tokenizer = json.loads(path.read_text())
+    vocabulary = tokenizer["model"]["vocab"]
+    tokenizer["model"]["vocab"] = {word: at + 10_000 for word, at in vocabulary.items()}
+    path.write_text(json.dumps(tokenizer))
+    with pytest.raises(InputError, match="its tokenizer is another's"):
+        frozen_encoder(str(folder), serve=served, limit=512)
 
 
 @pytest.mark.parametrize("wrong", ["nan", "absent"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.decision.ragged_columns import gate_times
 from sentinel_sql.decision.thresholds import freeze
 from sentinel_sql.evaluation.replay import replay

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from sentinel_sql.errors import PoolsError
+from sentinel_sql.errors import InputError, PoolsError
 from sentinel_sql.questions.pools import FRACTIONS, POOLS, Pools, make_pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
@@ -226,5 +226,5 @@ def test_a_template_that_joins_two_pools_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("seed", ["42", 4.2, None, [42]])
 def test_a_seed_that_is_no_whole_number_is_refused(seed: object) -> None:
-    with pytest.raises(PoolsError, match="no whole number"):
+    with pytest.raises(InputError, match=r"seed= can't be .*: give a whole number"):
         make_pools(many([1, 1, 1]), seed=seed)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from sentinel_sql.agent.prompt import Prompt
 from sentinel_sql.agent.react import ReactAgent
 from sentinel_sql.agent.self_report import HOW_SURE, IS_IT_TRUE
 from sentinel_sql.database.equivalence import MODES
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.questions.record import Question
 from sentinel_sql.rivals.self_report_questions import Asker
 from sentinel_sql.testing import ScriptedModel

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sentinel_sql.agent.self_report import HOW_SURE, IS_IT_TRUE
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.sqlite.database import SqliteDatabase
 from sentinel_sql.errors import EndpointError, StoreError
 from sentinel_sql.rivals.ask_confidences import answers_of, ask_confidences
 from sentinel_sql.rivals.ask_costs import costs

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import random
 import re
 import subprocess
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from sentinel_sql.errors import BundleError, SentinelError, StoreError
+from sentinel_sql.errors import BundleError, SentinelError, StoreError, UncheckedWarning
 from sentinel_sql.evaluation_store import folder as evaluations
 from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.evaluation_store.spending import record_spending, spending_log
@@ -278,6 +281,94 @@ def test_the_page_shows_how_to_go_on_without_what_is_lost(tmp_path: Path) -> Non
     with TrajectoryStore.open(place) as store:
         store.append(runs[3])
     assert list(read_trajectories(place)) == runs[:3] + runs[4:] + [runs[3]]
+
+
+@pytest.mark.parametrize("kind", ["store", "confidences", "verdicts"])
+def test_a_log_without_its_count_says_how_many_lines_are_read(tmp_path: Path, kind: str) -> None:
+    its, place = KINDS[kind], tmp_path / "stored"
+    its.write(place)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UncheckedWarning)
+        whole = its.read(place)  # says nothing
+    (count,) = place.glob("*.count")
+    log = place / count.name.removesuffix(".count")
+    count.unlink()
+    with pytest.warns(UncheckedWarning, match=rf"12 lines are read, but {count.name} is missing"):
+        assert its.read(place) == whole
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:7]))
+    with pytest.warns(UncheckedWarning, match="7 lines are read"):
+        its.read(place)
+
+
+def test_a_copied_file_of_runs_without_its_count_says_so(tmp_path: Path) -> None:
+    write_store(tmp_path / "store")
+    lines = (tmp_path / "store" / "trajectories.jsonl").read_bytes()
+    (tmp_path / "copy.jsonl").write_bytes(lines)
+    with pytest.warns(UncheckedWarning, match=r"12 lines are read, but copy\.jsonl\.count"):
+        assert len(list(read_trajectories(tmp_path / "copy.jsonl"))) == 12
+    with gzip.open(tmp_path / "packed.jsonl.gz", "wb") as packed:
+        packed.write(lines)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UncheckedWarning)
+        assert len(list(read_trajectories(tmp_path / "packed.jsonl.gz"))) == 12
+
+
+@pytest.mark.parametrize(("kind", "lines"), [("store", 12), ("confidences", 12), ("labels", 13)])
+def test_lines_without_a_checksum_are_counted(tmp_path: Path, kind: str, lines: int) -> None:
+    its, place = KINDS[kind], tmp_path / "stored"
+    its.write(place)
+    whole = its.read(place)
+    (log,) = place.glob("*.jsonl")
+    seal = rb',"line":[0-9]+,"crc32":"[0-9a-f]{8}"\}$'
+    log.write_bytes(re.sub(seal, b"}", log.read_bytes(), flags=re.MULTILINE))
+    for count in place.glob("*.count"):
+        count.unlink()
+    with pytest.warns(UncheckedWarning, match=rf"{lines} of {lines} lines have no checksum"):
+        assert its.read(place) == whole
+
+
+@pytest.mark.parametrize("score", [0.5, 1.0, 0.66, None])
+def test_sampled_confidence_that_is_not_the_share_of_its_samples_is_refused(
+    tmp_path: Path, score: float | None
+) -> None:
+    record = Confidence(
+        run="q", answer="x", method="self-consistency", score=2 / 3,
+        verdicts=("same", "same", "other"), calls=3, seconds=0.1,
+    )  # fmt: skip
+    with ConfidenceStore.open(tmp_path / "c", manifest=ConfidencesManifest(agent=AGENT)):
+        pass
+    older = record.model_dump(mode="json")
+    (tmp_path / "c" / "confidences.jsonl").write_text(json.dumps(older) + "\n")
+    assert read_confidences(tmp_path / "c")[1] == [record]
+    (tmp_path / "c" / "confidences.jsonl").write_text(json.dumps(older | {"score": score}) + "\n")
+    with pytest.raises(StoreError, match="line 1: no record of a confidence"):
+        read_confidences(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"score": "0.5"},
+        {"score": True},
+        {"score": 1.5},
+        {"verdicts": ["same"]},
+        {"temperature": -1.0},
+        {"calls": 1.5},
+        {"seconds": -0.1},
+        {"run": 5},
+        {"method": "guess"},
+    ],
+)
+def test_foreign_confidence_is_refused_by_its_line(
+    tmp_path: Path, foreign: dict[str, object]
+) -> None:
+    write_confidences(tmp_path / "c")
+    file = tmp_path / "c" / "confidences.jsonl"
+    record = {"run": "q", "answer": "x", "method": "verbalized", "score": 0.5, "calls": 1}
+    file.write_text(json.dumps(record | {"seconds": 0.1} | foreign) + "\n")
+    (tmp_path / "c" / "confidences.jsonl.count").unlink()
+    with pytest.raises(StoreError, match="line 1: no record of a confidence"):
+        read_confidences(tmp_path / "c")
 
 
 @pytest.mark.slow

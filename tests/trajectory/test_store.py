@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sentinel_sql.errors import StoreError
+from sentinel_sql.errors import InputError, StoreError
 from sentinel_sql.testing import make_step, make_trajectory
 from sentinel_sql.trajectory.codec import decode, encode
 from sentinel_sql.trajectory.record import AgentInfo, Trajectory
@@ -114,7 +114,7 @@ def test_half_a_surrogate_pair_is_written_and_read() -> None:
 
 
 def test_infinite_numbers_are_refused_before_they_make_a_line_unreadable() -> None:
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(InputError, match=r"AgentInfo: temperature .*finite"):
         AgentInfo(name="a", temperature=float("nan"))
 
 

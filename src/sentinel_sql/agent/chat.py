@@ -6,9 +6,11 @@ model that caches prompts then reads only what is new.
 
 from __future__ import annotations
 
-from sentinel_sql.agent.hints import LAST_TURN, hint
+from collections.abc import Sequence
+
+from sentinel_sql.agent.advice import LAST_TURN, advice
 from sentinel_sql.agent.model import Message
-from sentinel_sql.agent.prompt import Prompt
+from sentinel_sql.agent.prompt import HINTS_FOLLOW, Prompt
 from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.record import Step
 
@@ -17,11 +19,26 @@ _REPLY_SHOWN = 600
 
 
 class Chat:
-    """A growing chat; `messages` are those of the next model call."""
+    """A growing chat; `messages` are those of the next model call.
 
-    def __init__(self, prompt: Prompt, question: str, *, schema: Schema, max_steps: int) -> None:
+    `hints` are lines on stored values that the question may mean. They stand below it, so that the
+    messages before are the same for every question.
+    """
+
+    def __init__(
+        self,
+        prompt: Prompt,
+        question: str,
+        *,
+        schema: Schema,
+        max_steps: int,
+        hints: Sequence[str] = (),
+    ) -> None:
+        lines = [f"QUESTION: {question}"]
+        if hints:
+            lines += [HINTS_FOLLOW, *(f"- {line}" for line in hints)]
         self._messages = prompt.messages
-        self._messages.append({"role": "user", "content": f"QUESTION: {question}"})
+        self._messages.append({"role": "user", "content": "\n".join(lines)})
         self._sent: set[str] = set()
         self._schema = schema
         self._max_steps = max_steps
@@ -33,9 +50,9 @@ class Chat:
 
     def add(self, step: Step) -> None:
         """Add a step without a commitment: the model's reply, and the result."""
-        advice = hint(step.observation, repeated=step.sql in self._sent, schema=self._schema)
+        said = advice(step.observation, repeated=step.sql in self._sent, schema=self._schema)
         lines = [f"RESULT: {step.observation.text}"]
-        lines += [advice] if advice else []
+        lines += [said] if said else []
         lines += [LAST_TURN] if step.index == self._max_steps - 1 else []
         self._sent.update([step.sql] if step.sql else [])
         self._messages += [

@@ -13,6 +13,7 @@ from sentinel_sql.agent.http_calls import Answer
 from sentinel_sql.agent.model import Message, Reply
 from sentinel_sql.agent.request_fields import Form, RequestFields
 from sentinel_sql.agent.telemetry import TOP
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import EndpointError
 
 
@@ -41,6 +42,7 @@ class OpenAIModel:
         InputError: the timeout is out of range.
     """
 
+    @checked
     def __init__(
         self,
         *,

@@ -15,15 +15,21 @@ from typing import Literal
 
 from sentinel_sql.agent.examples import worked_examples
 from sentinel_sql.agent.model import Message
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.schema import Schema, written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wording:
-    """One wording of the rules; `examples` says whether worked examples follow."""
+    """One wording of the rules.
+
+    `examples` says whether worked examples follow, `hints` whether stored values that the question
+    may mean are listed below it.
+    """
 
     rules: str
     examples: bool
+    hints: bool = False
 
 
 _TURNS = """\
@@ -39,9 +45,10 @@ THOUGHT: <what is missing>
 FINAL: null
 """
 
-PROMPTS: Mapping[str, Wording] = {
-    "guided": Wording(
-        rules=f"""\
+HINTS_FOLLOW = "Stored values that may be meant:"
+"""The line between a question and its hints."""
+
+_GUIDED = f"""\
 You answer questions about a {{dialect}} database. You write SQL; it is run for you, read only.
 
 {_TURNS}
@@ -54,8 +61,17 @@ How to work:
 - FINAL_SQL returns just what is asked for: a count, a name, a time, yes as 1 and no as 0. No more
   columns, no more tables than needed.
 - Use FINAL: null only where no table and no column above is about what is asked for.
-- When you have a query that may do, you can add the line BEST_SO_FAR: <that query>.""",  # noqa: S608 (words for a model; nothing runs them)
+- When you have a query that may do, you can add the line BEST_SO_FAR: <that query>."""  # noqa: S608 (words for a model; nothing runs them)
+
+PROMPTS: Mapping[str, Wording] = {
+    "guided": Wording(rules=_GUIDED, examples=True),
+    "grounded": Wording(
+        rules=f"""\
+{_GUIDED}
+- Below a question, stored values can be listed. They are written as they are stored: where one is
+  meant, use it in the query, or its code, without looking it up. Leave out those not meant.""",
         examples=True,
+        hints=True,
     ),
     "plain": Wording(
         rules=f"""\
@@ -68,16 +84,18 @@ FINAL: null says that the tables don't hold what is asked. Give one action a tur
 }
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
     """The prompt before every question: a system prompt, and worked examples as turns of a chat.
 
-    `sha256` identifies it.
+    `sha256` identifies it. `hints` says whether stored values are listed below a question.
     """
 
     name: str
     system: str
     examples: tuple[Message, ...] = ()
+    hints: bool = False
 
     @property
     def messages(self) -> list[Message]:
@@ -126,7 +144,7 @@ class Prompt:
         if examples is None:
             examples = worked_examples(schema, clock) if wording.examples else ()
         turns = tuple(turn for example in examples for turn in as_turns(example))
-        return cls(name=name, system="\n\n".join(parts), examples=turns)
+        return cls(name=name, system="\n\n".join(parts), examples=turns, hints=wording.hints)
 
 
 def describe(schema: Schema) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,8 +11,11 @@ from sentinel_sql.agent.action import Action, parse_reply
 from sentinel_sql.agent.chat import Chat
 from sentinel_sql.agent.model import ChatModel, CutBy, Reply
 from sentinel_sql.agent.prompt import Prompt
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.database.executor import Database, ExecutionResult, summarize
-from sentinel_sql.errors import EndpointError
+from sentinel_sql.database.value_index.hints import VERSION, find_hints
+from sentinel_sql.database.value_index.index import ValueIndex
+from sentinel_sql.errors import EndpointError, InputError
 from sentinel_sql.trajectory.record import (
     AgentInfo,
     AskedQuestion,
@@ -54,6 +58,7 @@ class Asked(Protocol):
         ...
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class ReactAgent:
     """An agent with one action in each turn. It has no state of a run, so threads may share it.
@@ -66,6 +71,10 @@ class ReactAgent:
         commit_on_error: whether a final SQL that fails ends the run. If False, the agent sees the
             error and continues (our choice).
         name: the agent's name in trajectories.
+        index: the value index of the database, for a prompt with hints; None for other prompts.
+
+    Raises:
+        InputError: the prompt needs hints and there is no index, or the reverse.
     """
 
     model: ChatModel
@@ -74,14 +83,29 @@ class ReactAgent:
     max_steps: int = MAX_STEPS
     commit_on_error: bool = False
     name: str = "react"
+    index: ValueIndex | None = None
+
+    def __post_init__(self) -> None:
+        if self.prompt.hints != (self.index is not None):
+            raise InputError(
+                f"the prompt {self.prompt.name!r} needs a value index: give index=open_value_index"
+                "(database)"
+                if self.prompt.hints
+                else f"the prompt {self.prompt.name!r} shows no hints: give no index, or choose "
+                "the prompt 'grounded'"
+            )
 
     @property
     def info(self) -> AgentInfo:
-        """The identity of this agent."""
+        """The identity of this agent; the prompt's hash covers the settings of its hints."""
+        prompt = self.prompt.sha256
+        if self.index is not None:
+            settings = f"{prompt} {VERSION} {self.index.settings}"
+            prompt = hashlib.sha256(settings.encode()).hexdigest()
         return AgentInfo(
             name=self.name,
             model=self.model.name,
-            prompt_sha256=self.prompt.sha256,
+            prompt_sha256=prompt,
             max_steps=self.max_steps,
             temperature=self.model.temperature,
             commit_on_error=self.commit_on_error,
@@ -93,7 +117,8 @@ class ReactAgent:
         Raises:
             EndpointError: the model can't be reached, or only reasons; the run is void then.
         """
-        chat = self.chat(question.text)
+        hints = self.hints(question.text)
+        chat = self.chat(question.text, hints=hints)
         for index in range(1, self.max_steps + 1):
             reply = self.model.complete(chat.messages)
             action = whole_action(reply)
@@ -102,15 +127,30 @@ class ReactAgent:
                     f"the model {self.model.name} replies with reasoning and no action; allow more "
                     "with --max-tokens, or serve it without its reasoning parser"
                 )
-            step = self._step(index, reply, action)
+            step = self._step(index, reply, action, hints=hints if index == 1 else ())
             yield step
             if commitment(step, commit_on_error=self.commit_on_error) is not None:
                 return
             chat.add(step)
 
-    def chat(self, question: str) -> Chat:
-        """Return the chat of a run before its first turn."""
-        return Chat(self.prompt, question, schema=self.database.schema, max_steps=self.max_steps)
+    def hints(self, question: str) -> tuple[str, ...]:
+        """Return the lines on stored values to show below a question; none without an index."""
+        return () if self.index is None else find_hints(question, self.index).lines
+
+    def chat(self, question: str, *, hints: Sequence[str]) -> Chat:
+        """Return the chat of a run before its first turn.
+
+        Args:
+            question: the question in words.
+            hints: the lines to show below it: those of `hints`, or of a recorded run.
+        """
+        return Chat(
+            self.prompt,
+            question,
+            schema=self.database.schema,
+            max_steps=self.max_steps,
+            hints=hints,
+        )
 
     def run(self, question: Asked) -> Trajectory:
         """Run to the end.
@@ -120,7 +160,7 @@ class ReactAgent:
         """
         return make_trajectory(self.info, question, self.database, self.steps(question))
 
-    def _step(self, index: int, reply: Reply, action: Action) -> Step:
+    def _step(self, index: int, reply: Reply, action: Action, *, hints: tuple[str, ...]) -> Step:
         sql_seconds: float | None = None
         if action.sql is not None:
             result = self.database.execute(action.sql)
@@ -148,6 +188,7 @@ class ReactAgent:
             seconds=Seconds(model=reply.seconds, sql=sql_seconds),
             reply=reply.text,
             notes=_notes(reply),
+            hints=hints,
         )
 
 

@@ -12,9 +12,30 @@ import typer
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent
     from sentinel_sql.database.executor import Database
-    from sentinel_sql.database.probes import Prober
+    from sentinel_sql.database.probes.probe import Prober
+    from sentinel_sql.database.value_index.index import ValueIndex
 
-PromptName = Annotated[str, typer.Option("--prompt", metavar="NAME", help="guided or plain.")]
+PromptName = Annotated[
+    str, typer.Option("--prompt", metavar="NAME", help="guided, grounded or plain.")
+]
+IndexFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--index",
+        metavar="FILE",
+        help="With --prompt grounded: the value index.  [beside the database's file, else in your "
+        "cache]",
+    ),
+]
+IndexColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--index-columns",
+        metavar="NAMES",
+        help="With --prompt grounded: also index these columns, as table.column,…, although they "
+        "may identify people.",
+    ),
+]
 Notes = Annotated[
     Path | None,
     typer.Option(
@@ -58,6 +79,10 @@ def react_agent(
     timeout: float,
     retries: int,
     commit_on_error: bool,
+    index: Path | None,
+    index_columns: str | None,
+    temperature: float = 0.0,
+    seed: int = 0,
 ) -> Iterator[ReactAgent]:
     """Set up the agent, and close its connections at the end.
 
@@ -72,9 +97,18 @@ def react_agent(
 
     if prompt not in PROMPTS:
         raise InputError(f"there is no prompt {prompt!r}: choose one of {', '.join(PROMPTS)}")
-    with OpenAIModel(
-        base_url=base_url, model=model, max_tokens=max_tokens, timeout=timeout, retries=retries
-    ) as served:
+    with (
+        OpenAIModel(
+            base_url=base_url,
+            model=model,
+            temperature=temperature,
+            seed=seed,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            retries=retries,
+        ) as served,
+        _value_index(database, index, index_columns, wanted=PROMPTS[prompt].hints) as values,
+    ):
         yield ReactAgent(
             model=served,
             database=database,
@@ -83,19 +117,39 @@ def react_agent(
             ),
             max_steps=max_steps,
             commit_on_error=commit_on_error,
+            index=values,
         )
 
 
 @contextmanager
-def prober_of(database: Path, clock: str, *, wanted: bool) -> Iterator[Prober | None]:
+def _value_index(
+    database: Database, file: Path | None, columns: str | None, *, wanted: bool
+) -> Iterator[ValueIndex | None]:
+    from sentinel_sql.database.value_index.opening import open_value_index
+    from sentinel_sql.errors import InputError
+
+    if not wanted:
+        if file is not None or columns is not None:
+            raise InputError(
+                "only the prompt grounded uses a value index: give --prompt grounded, or leave out "
+                "--index and --index-columns"
+            )
+        yield None
+        return
+    with open_value_index(database, file=file, columns=(columns or "").split(",")) as opened:
+        yield opened
+
+
+@contextmanager
+def prober_of(database: str, clock: str, *, wanted: bool) -> Iterator[Prober | None]:
     """Open the database a second time, with the tight bounds of probes; None if not wanted."""
     if not wanted:
         yield None
         return
-    from sentinel_sql.database.probes import PROBE_LIMITS, Prober
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.opening import open_database
+    from sentinel_sql.database.probes.probe import PROBE_LIMITS, Prober
 
-    with SqliteDatabase.open(database, clock=clock, limits=PROBE_LIMITS) as opened:
+    with open_database(database, clock=clock, limits=PROBE_LIMITS) as opened:
         yield Prober(opened)
 
 

@@ -15,6 +15,8 @@ import typer
 from sentinel_sql.cli.agents import (
     CommitOnError,
     Examples,
+    IndexColumns,
+    IndexFile,
     MaxSteps,
     MaxTokens,
     Notes,
@@ -28,6 +30,7 @@ from sentinel_sql.cli.agents import (
 )
 from sentinel_sql.cli.demo import FOLDER
 from sentinel_sql.cli.options import (
+    DATABASE_KINDS,
     MemoryMegabytes,
     ResultMegabytes,
     ResultRows,
@@ -41,8 +44,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sentinel_sql.agent.react import ReactAgent
-    from sentinel_sql.database.executor import Limits
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.executor import Database, Limits
     from sentinel_sql.decision.guard import Guard
     from sentinel_sql.pipeline.demo import DemoFolder
 
@@ -72,8 +74,8 @@ def ask(
         typer.Argument(metavar="QUESTION", help="The question; with --recorded, its id."),
     ] = None,
     database: Annotated[
-        Path | None,
-        typer.Option(metavar="DB", help="Your SQLite database, read only.  [the hospital]"),
+        str | None,
+        typer.Option(metavar="DB", help=f"Your database, {DATABASE_KINDS}.  [the hospital]"),
     ] = None,
     monitor: Annotated[
         Path | None,
@@ -110,6 +112,8 @@ def ask(
     prompt: PromptName = "guided",
     notes: Notes = None,
     examples: Examples = None,
+    index: IndexFile = None,
+    index_columns: IndexColumns = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
@@ -135,6 +139,7 @@ def ask(
     from sentinel_sql.cli.recorded_runs import RecordedRuns
     from sentinel_sql.cli.watch import closing
     from sentinel_sql.errors import EndpointError, InputError
+    from sentinel_sql.trajectory.record import AskedQuestion
 
     console = None if as_json else terminal()
     if recorded:
@@ -149,7 +154,7 @@ def ask(
             document = recorded_runs.replay(question or recorded_runs.first(), console=console)
         emit(document, as_json=as_json, tables=list)
         return
-    if question is None or not question.strip():
+    if question is None or AskedQuestion(id="live", text=question).is_wordless:
         raise InputError('no question: give one, such as "how many patients are there?"')
     if database is not None and monitor is None:
         raise InputError(
@@ -181,6 +186,8 @@ def ask(
             timeout=timeout,
             retries=retries,
             commit_on_error=commit_on_error,
+            index=index,
+            index_columns=index_columns,
         ) as agent,
     ):
         document = _ask_agent(
@@ -200,8 +207,8 @@ def ask(
 class _Setting:
     """The database and monitor of a question, and the agent's default notes and examples."""
 
-    database: SqliteDatabase
-    file: Path
+    database: Database
+    address: str
     monitor: Path
     notes: str | None = None
     examples: Sequence[str] | None = None
@@ -209,7 +216,7 @@ class _Setting:
 
 @contextmanager
 def _setting(
-    database: Path | None,
+    database: str | None,
     monitor: Path | None,
     *,
     folder: Path,
@@ -217,18 +224,18 @@ def _setting(
     limits: Limits,
 ) -> Iterator[_Setting]:
     from sentinel_sql.database.clock import KNOWN_CLOCKS
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.opening import open_database
     from sentinel_sql.hospital.briefing import EXAMPLES, NOTES
     from sentinel_sql.hospital.folder import HospitalFolder
     from sentinel_sql.monitor.bundle import load
 
     if database is not None and monitor is not None:
-        if clock is None:
-            clock = load(monitor).estimators.clock  # the time of its runs
-            if database.stem.lower() not in KNOWN_CLOCKS:
+        if clock_of_runs := clock is None:
+            clock = load(monitor).estimators.clock
+        with open_database(database, clock=clock, limits=limits) as opened:
+            if clock_of_runs and opened.name.lower() not in KNOWN_CLOCKS:
                 say(f"sentinel: the database's time is {clock}, as in the monitor's runs")
-        with SqliteDatabase.open(database, clock=clock, limits=limits) as opened:
-            yield _Setting(database=opened, file=database, monitor=monitor)
+            yield _Setting(database=opened, address=database, monitor=monitor)
         return
     if monitor is None:
         made = _demo(folder)
@@ -237,10 +244,10 @@ def _setting(
         hospital = HospitalFolder.at(folder)
         if not hospital.database.is_file():
             HospitalFolder.write(folder)
-    with SqliteDatabase.open(hospital.database, clock=clock, limits=limits) as opened:
+    with open_database(hospital.database, clock=clock, limits=limits) as opened:
         yield _Setting(
             database=opened,
-            file=hospital.database,
+            address=str(hospital.database),
             monitor=monitor,
             notes=NOTES,
             examples=EXAMPLES,
@@ -294,7 +301,7 @@ def _ask_agent(
         guard.session(record) as session,
         seen as show,
         prober_of(
-            setting.file, database.clock, wanted=bool(guard.monitor.facts.get("probed"))
+            setting.address, database.clock, wanted=bool(guard.monitor.facts.get("probed"))
         ) as prober,
     ):
         steps = agent.steps(record)

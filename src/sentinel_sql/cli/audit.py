@@ -9,7 +9,7 @@ import typer
 
 from sentinel_sql.cli.kept_tables import check_place, keep
 from sentinel_sql.cli.options import (
-    DatabasePath,
+    DatabaseAddress,
     LabelsFile,
     MemoryMegabytes,
     PoolsFile,
@@ -47,7 +47,7 @@ def export(
     store: Store,
     labels: LabelsFile,
     questions: QuestionFiles,
-    database: DatabasePath,
+    database: DatabaseAddress,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Made if absent.")],
     sample: Annotated[int, typer.Option(min=1, help="Judged answers to draw.")] = 100,
     raters: Annotated[int, typer.Option(min=1, max=20, help="Sheets to write.")] = 2,
@@ -67,7 +67,7 @@ def export(
     The sheets hold rows of the database. key.json holds the run and the verdict of each case: don't
     show it to the raters before their sheets are back.
     """
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.opening import open_database
     from sentinel_sql.labels.file import read_labels
     from sentinel_sql.pipeline.audit import export_audit
     from sentinel_sql.questions.read import read_questions
@@ -76,7 +76,7 @@ def export(
     header, labels_by_run = read_labels(labels)
     records = read_questions(questions)
     with (
-        SqliteDatabase.open(
+        open_database(
             database,
             clock=clock or header.clock,
             limits=limits_of(

@@ -13,6 +13,8 @@ import typer
 from sentinel_sql.cli.agents import (
     CommitOnError,
     Examples,
+    IndexColumns,
+    IndexFile,
     MaxSteps,
     MaxTokens,
     Notes,
@@ -25,7 +27,7 @@ from sentinel_sql.cli.agents import (
     react_agent,
 )
 from sentinel_sql.cli.options import (
-    DatabasePath,
+    DatabaseAddress,
     MemoryMegabytes,
     QuestionFiles,
     ResultMegabytes,
@@ -50,7 +52,7 @@ EXAMPLE = (
 
 def collect(
     questions: QuestionFiles,
-    database: DatabasePath,
+    database: DatabaseAddress,
     base_url: Annotated[
         str, typer.Option(metavar="URL", help="An OpenAI-compatible endpoint, ending in /v1.")
     ],
@@ -63,11 +65,23 @@ def collect(
     prompt: PromptName = "guided",
     notes: Notes = None,
     examples: Examples = None,
+    index: IndexFile = None,
+    index_columns: IndexColumns = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
     retries: Retries = 4,
     commit_on_error: CommitOnError = False,
+    temperature: Annotated[
+        float, typer.Option(min=0.0, help="Sampling temperature; 0 always takes the likeliest.")
+    ] = 0.0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Sampling seed. For several samples of a question, one store each, with other "
+            "seeds."
+        ),
+    ] = 0,
     clock: Annotated[
         str | None,
         typer.Option(
@@ -96,7 +110,7 @@ def collect(
     Failed runs are counted, and tried again by the next call. If all failed, the exit code is 4.
     """
     from sentinel_sql.agent.openai import OpenAIModel
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.opening import open_database
     from sentinel_sql.pipeline.collect import collect as collect_runs
     from sentinel_sql.questions.read import read_questions
     from sentinel_sql.trajectory.store import read_manifest
@@ -106,7 +120,7 @@ def collect(
     if clock is None and kept is not None:
         clock = kept.clock  # this machine's time has moved on since
     with (
-        SqliteDatabase.open(
+        open_database(
             database,
             clock=clock,
             limits=limits_of(
@@ -125,6 +139,10 @@ def collect(
             timeout=timeout,
             retries=retries,
             commit_on_error=commit_on_error,
+            index=index,
+            index_columns=index_columns,
+            temperature=temperature,
+            seed=seed,
         ) as agent,
         prober_of(database, opened.clock, wanted=probes) as prober,
         _progress() as advance,

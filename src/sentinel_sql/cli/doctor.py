@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sentinel_sql.cli.options import Clock
+from sentinel_sql.cli.options import DATABASE_KINDS, Clock
 from sentinel_sql.cli.output import AsJson, emit
 from sentinel_sql.cli.settings import FILE, Settings
 from sentinel_sql.errors import SentinelError
@@ -29,7 +29,7 @@ LIBRARIES = (
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
-EXTRAS = ("encoders", "fast", "http2", "onnx", "report")
+EXTRAS = ("encoders", "fast", "http2", "onnx", "postgres", "report")
 """Sets of optional libraries, as in the project's metadata."""
 
 Standing = Literal["ok", "absent", "broken"]
@@ -48,7 +48,8 @@ class Finding:
 def doctor(
     context: typer.Context,
     database: Annotated[
-        Path | None, typer.Option(metavar="DB", help="Also check this SQLite database.")
+        str | None,
+        typer.Option(metavar="DB", help=f"Also check this database: {DATABASE_KINDS}."),
     ] = None,
     monitor: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also check this bundle.")
@@ -133,14 +134,18 @@ def _extras() -> Iterator[Finding]:
         )
 
 
-def _database(path: Path, clock: str | None) -> Finding:
-    from sentinel_sql.database.sqlite import SqliteDatabase
+def _database(address: str, clock: str | None) -> Finding:
+    from sentinel_sql.database.opening import open_database
 
     try:
-        with SqliteDatabase.open(path, clock=clock) as opened:
-            detail = (
-                f"{len(opened.schema.tables)} tables, clock {opened.clock}; a query's memory is "
-                f"held to {opened.limits.memory / 1e6:,.0f} MB by {opened.memory_held_by}"
+        with open_database(address, clock=clock) as opened:
+            health = opened.health()
+            detail = "; ".join(
+                [
+                    f"{len(opened.schema.tables)} tables, clock {opened.clock}",
+                    health.detail,
+                    *health.warnings,
+                ]
             )
     except SentinelError as error:
         return Finding(name="database", standing="broken", detail=str(error))

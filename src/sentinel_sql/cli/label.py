@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sentinel_sql.cli.options import (
-    DatabasePath,
+    DatabaseAddress,
     MemoryMegabytes,
     OptionalMode,
     QuestionFiles,
@@ -25,7 +25,7 @@ from sentinel_sql.cli.options import (
 from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, progress, say
 
 if TYPE_CHECKING:
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.executor import Database
     from sentinel_sql.pipeline.label import Labelling
     from sentinel_sql.pipeline.llm_label import Cost, PreparedCases
     from sentinel_sql.questions.record import Question
@@ -49,7 +49,7 @@ EXAMPLE = (
 def label(
     store: Store,
     questions: QuestionFiles,
-    database: DatabasePath,
+    database: DatabaseAddress,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the labels are written.")],
     judge: Annotated[
         Judge,
@@ -104,7 +104,7 @@ def label(
     The llm judge asks for confirmation before it starts, and resumes where it stopped. Its API key
     is read from OPENAI_API_KEY.
     """
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.opening import open_database
     from sentinel_sql.errors import InputError
     from sentinel_sql.labels.file import check_place, write_labels
     from sentinel_sql.labels.strict import mode_of
@@ -131,7 +131,7 @@ def label(
     if clock is None and len(clocks) == 1:
         clock = clocks.pop()  # an answer is judged at the database's time of its run
     with (
-        SqliteDatabase.open(
+        open_database(
             database,
             clock=clock,
             limits=limits_of(
@@ -238,7 +238,7 @@ def _confirm(yes: bool) -> None:
         raise typer.Exit(1)
 
 
-def check_database(opened: SqliteDatabase, store: Path, runs: Sequence[Trajectory]) -> None:
+def check_database(opened: Database, store: Path, runs: Sequence[Trajectory]) -> None:
     """Refuse a database of another schema than the store's; warn if its name differs."""
     from sentinel_sql.errors import LabelsError
     from sentinel_sql.trajectory.store import read_manifest

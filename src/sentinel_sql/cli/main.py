@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -33,7 +34,7 @@ from sentinel_sql.cli import (
 )
 from sentinel_sql.cli.output import shown
 from sentinel_sql.cli.settings import read_settings
-from sentinel_sql.errors import SentinelError
+from sentinel_sql.errors import SentinelError, UncheckedWarning
 
 EXIT_CODES = (
     "Exit codes: 0 success · 1 another failure · 2 an option, file or record can't be used · "
@@ -112,6 +113,7 @@ def run() -> None:
     """Run the command; every failure is one line on stderr and a documented exit code."""
     debug = bool(os.environ.get("SENTINEL_DEBUG"))
     _prepare_output()
+    warnings.showwarning = _show_warning
     try:
         app()
     except SystemExit as end:
@@ -171,6 +173,21 @@ def _discard_output() -> int:
     """Send further output to nowhere, after its reader left (`sentinel … | head`)."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,  # noqa: ARG001 (the form of warnings.showwarning)
+    line: str | None = None,
+) -> None:
+    """Print a warning about a stored file in one line, and others as Python does."""
+    if issubclass(category, UncheckedWarning):
+        sys.stderr.write(f"sentinel: {without_secrets(shown(str(message)))}\n")
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def _fail(message: str, code: int) -> int:

@@ -23,8 +23,12 @@ QuestionFiles = Annotated[
     list[Path],
     typer.Option("--questions", metavar="FILE", help="A question file; repeat for more."),
 ]
-DatabasePath = Annotated[
-    Path, typer.Option("--database", metavar="DB", help="The SQLite database; opened read-only.")
+DATABASE_KINDS = "a SQLite file, duckdb:///FILE or postgresql://USER@HOST/NAME"
+DatabaseAddress = Annotated[
+    str,
+    typer.Option(
+        "--database", metavar="DB", help=f"The database, opened read-only: {DATABASE_KINDS}."
+    ),
 ]
 Clock = Annotated[
     str | None,

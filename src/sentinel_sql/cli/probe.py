@@ -10,7 +10,7 @@ import typer
 
 from sentinel_sql.cli.options import (
     MB,
-    DatabasePath,
+    DatabaseAddress,
     MemoryMegabytes,
     RunsClock,
     Seconds,
@@ -23,7 +23,7 @@ EXAMPLE = "Example: sentinel probe runs/qwen --database mimic_iv.sqlite --store 
 
 def probe(
     source: Source,
-    database: DatabasePath,
+    database: DatabaseAddress,
     store: Annotated[
         Path,
         typer.Option(
@@ -40,8 +40,8 @@ def probe(
     Probes are row counts along each query's joins, shares of NULLs, and stored values similar to
     texts that no row has. Like the runs, they hold data of the database.
     """
-    from sentinel_sql.database.probes import PROBE_LIMITS, Prober
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.opening import open_database
+    from sentinel_sql.database.probes.probe import PROBE_LIMITS, Prober
     from sentinel_sql.pipeline.probe import probe_store
     from sentinel_sql.trajectory.store import read_trajectories
 
@@ -51,7 +51,7 @@ def probe(
             clocks, default=None
         )  # if there are several, runs at another time are refused with a message
     with (
-        SqliteDatabase.open(
+        open_database(
             database,
             clock=clock,
             limits=replace(PROBE_LIMITS, seconds=seconds, memory=memory_mb * MB),

@@ -10,7 +10,7 @@ import typer
 
 from sentinel_sql.cli.options import (
     Clock,
-    DatabasePath,
+    DatabaseAddress,
     MemoryMegabytes,
     OptionalMode,
     ResultMegabytes,
@@ -45,7 +45,7 @@ QuestionFiles = Annotated[
 )
 def check(
     questions: QuestionFiles,
-    database: DatabasePath,
+    database: DatabaseAddress,
     mode: OptionalMode = None,
     clock: Clock = None,
     seconds: Seconds = 30.0,
@@ -55,13 +55,13 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Run every gold query and compare its result with the answer in the data set."""
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.opening import open_database
     from sentinel_sql.pipeline.check_questions import check_questions
     from sentinel_sql.questions.read import read_questions
 
     records = read_questions(questions)
     with (
-        SqliteDatabase.open(
+        open_database(
             database,
             clock=clock,
             limits=limits_of(

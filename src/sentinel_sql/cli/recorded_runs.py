@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from sentinel_sql.cli.watch import PACE, answer_json, follow, no_screen, rules_json, screen
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.executor import Database
+from sentinel_sql.database.opening import open_database
 from sentinel_sql.decision.guard import Guard
 from sentinel_sql.errors import StoreError
 from sentinel_sql.hospital.schema import CLOCK
@@ -30,7 +31,7 @@ class RecordedRuns:
     """The runs of a demo with their questions, labels and pools, and a guard with its monitor."""
 
     guard: Guard
-    database: SqliteDatabase
+    database: Database
     runs: Mapping[str, Trajectory]
     questions: Mapping[str, Question]
     labels: Mapping[str, Label]
@@ -46,7 +47,7 @@ class RecordedRuns:
         Raises:
             SentinelError: a part of the folder is missing or damaged.
         """
-        with SqliteDatabase.open(made.hospital.database, clock=CLOCK) as database:
+        with open_database(made.hospital.database, clock=CLOCK) as database:
             yield cls(
                 guard=Guard.load(
                     made.monitor,

@@ -14,6 +14,8 @@ import typer
 from sentinel_sql.cli.agents import (
     CommitOnError,
     Examples,
+    IndexColumns,
+    IndexFile,
     MaxSteps,
     MaxTokens,
     Notes,
@@ -26,7 +28,7 @@ from sentinel_sql.cli.agents import (
 )
 from sentinel_sql.cli.evaluate import Pool
 from sentinel_sql.cli.options import (
-    DatabasePath,
+    DatabaseAddress,
     MemoryMegabytes,
     Mode,
     ResultMegabytes,
@@ -69,7 +71,7 @@ EXAMPLE = (
 @app.command("collect", epilog=EXAMPLE)
 def collect(
     store: Store,
-    database: DatabasePath,
+    database: DatabaseAddress,
     base_url: Annotated[
         str, typer.Option(metavar="URL", help="The endpoint of the recorded runs.")
     ],
@@ -103,6 +105,8 @@ def collect(
     prompt: PromptName = "guided",
     notes: Notes = None,
     examples: Examples = None,
+    index: IndexFile = None,
+    index_columns: IndexColumns = None,
     max_steps: MaxSteps = 8,
     max_tokens: MaxTokens = 512,
     timeout: Timeout = 120.0,
@@ -119,7 +123,7 @@ def collect(
     Give the same options as for collecting the runs. The replies are kept, so that `sentinel
     evaluate --rivals --confidences DIR` calls no model.
     """
-    from sentinel_sql.database.sqlite import SqliteDatabase
+    from sentinel_sql.database.opening import open_database
     from sentinel_sql.labels.strict import mode_named
     from sentinel_sql.rivals.ask_confidences import answers_of, ask_confidences
     from sentinel_sql.rivals.ask_costs import costs
@@ -129,7 +133,7 @@ def collect(
     chosen = [name for name in METHODS if name in wanted]
     runs = _runs(store, pools, [each.value for each in pool or ()])
     with (
-        SqliteDatabase.open(
+        open_database(
             database,
             clock=runs[0].question.clock if runs else None,
             limits=limits_of(
@@ -148,6 +152,8 @@ def collect(
             timeout=timeout,
             retries=retries,
             commit_on_error=commit_on_error,
+            index=index,
+            index_columns=index_columns,
         ) as agent,
     ):
         answers = answers_of(runs, agent)

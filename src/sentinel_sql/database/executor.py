@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias
 
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.errors import InputError
 from sentinel_sql.result_line import error_line, result_line
 from sentinel_sql.schema import Schema
@@ -13,6 +14,7 @@ Cell: TypeAlias = str | int | float | bytes | None
 ResultKind = Literal["rows", "empty", "error", "refused"]
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """Bounds of one execution, each above 0 (our choices), so that no query can harm the machine.
@@ -59,6 +61,14 @@ class ExecutionResult:
     out_of_memory: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DatabaseHealth:
+    """How an open database is bounded, and what its owner should change; one line each."""
+
+    detail: str
+    warnings: tuple[str, ...] = ()
+
+
 class Database(Protocol):
     """A read-only database. Implementations are safe to use from several threads at once."""
 
@@ -73,6 +83,11 @@ class Database(Protocol):
         ...
 
     @property
+    def dialect(self) -> str:
+        """The SQL that it reads, by sqlglot's name, such as `sqlite`."""
+        ...
+
+    @property
     def schema(self) -> Schema:
         """Tables, columns and foreign keys."""
         ...
@@ -81,8 +96,20 @@ class Database(Protocol):
         """Run one read-only statement; errors of the SQL are results, not exceptions."""
         ...
 
+    def health(self) -> DatabaseHealth:
+        """Return what bounds a query here, and which rights or bounds its owner should change."""
+        ...
+
     def close(self) -> None:
         """Free all resources of the database."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Return the database itself."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Close the database."""
         ...
 
 

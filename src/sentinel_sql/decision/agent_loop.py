@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar, overload
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.decision.live_step import LiveStep
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer
@@ -77,6 +78,7 @@ def _no_steps_error(returned: Any) -> InputError:
 def guarded(steps: Iterable[AnyStep], session: GuardSession) -> Iterator[AnyStep]: ...
 @overload
 def guarded(steps: AsyncIterable[AnyStep], session: GuardSession) -> AsyncIterator[AnyStep]: ...
+@checked
 def guarded(
     steps: Iterable[AnyStep] | AsyncIterable[AnyStep], session: GuardSession
 ) -> Iterator[AnyStep] | AsyncIterator[AnyStep]:

@@ -74,8 +74,9 @@ class GuardedConversation:
     def finish(self) -> Answer:
         """End the run: judge its last step, and close the session.
 
-        `Answer.value` is the result of the answer's query, as the messages show it. If a part of
-        the run can't be read (`refusal`), its last step isn't judged and nothing is delivered.
+        `Answer.value` is the result of the answer's query, as the messages show it. The agent's
+        last words are the sentence that is compared with it. If a part of the run can't be read
+        (`refusal`), its last step isn't judged and nothing is delivered.
         """
         self._conversion.finish()
         if self.refusal is not None:
@@ -84,8 +85,14 @@ class GuardedConversation:
         ending, final = self.ending, self.steps[-1:]
         if ending is None or ending.value is None or not final or final[0].sql is None:
             return self.session.close()
-        # The final step is judged already; `close` returns the result if it is delivered.
-        return self.session.close(final_sql=final[0].sql, result=ending.value)
+        # The final step is judged already; `close` compares the sentence with the result.
+        printed = isinstance(ending.value, str)
+        return self.session.close(
+            final_sql=final[0].sql,
+            result=None if printed else ending.value,
+            result_text=ending.value if printed else None,
+            text=ending.text or None,
+        )
 
     def _observe(self) -> Verdict:
         for step in self.steps[self._seen :] if self.refusal is None else ():

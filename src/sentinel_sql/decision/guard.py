@@ -23,10 +23,12 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Self, overload
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.decision.agent_loop import AsyncAgent, PlainAgent, run_agent
 from sentinel_sql.decision.guard_arguments import (
     known_clock,
     require_agent,
+    require_flag,
     require_on_unavailable,
     require_question,
     require_schema,
@@ -135,15 +137,17 @@ class Guard:
         Raises:
             InputError: stakes that make no sense, or an argument of a wrong type.
         """
+        rules = _policy(
+            monitor, stakes=stakes, gate=gate, early_stop=early_stop, exact_bar=exact_bar
+        )
         require_agent(agent, monitor.agent)
         require_schema(schema)
         clock = known_clock(clock)
         require_on_unavailable(on_unavailable)
+        require_flag("check_text", check_text)
         return cls(
             monitor=monitor,
-            policy=_policy(
-                monitor, stakes=stakes, gate=gate, early_stop=early_stop, exact_bar=exact_bar
-            ),
+            policy=rules,
             gate=gate,
             early_stop=early_stop,
             exact_bar=exact_bar,
@@ -251,6 +255,7 @@ class Guard:
         return run_agent(agent, self.session(question, stakes=stakes, clock=clock))
 
 
+@checked
 def _policy(
     monitor: Monitor, *, stakes: float, gate: bool, early_stop: bool, exact_bar: bool
 ) -> Policy:

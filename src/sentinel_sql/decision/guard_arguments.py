@@ -79,6 +79,16 @@ def require_on_unavailable(choice: Any) -> None:
         raise InputError(f"on_unavailable={choice!r} is no choice: give one of {choices}")
 
 
+def require_flag(name: str, flag: Any) -> None:
+    """Refuse an argument that isn't True or False.
+
+    Raises:
+        InputError: the argument is of another type.
+    """
+    if not isinstance(flag, bool):
+        raise _type_error(name, flag, "True or False")
+
+
 def require_question(question: Any) -> None:
     """Refuse an argument that is neither a question's text nor its record.
 

@@ -112,7 +112,7 @@ class Judgement:
     def _decide(
         self, step: Step | None, ending: Ending | None
     ) -> tuple[Assessment | None, Kind, GuardReason]:
-        if self._unavailable is None and not any(map(str.isalnum, self._question.text)):
+        if self._unavailable is None and self._question.is_wordless:
             self._unavailable = "empty-question"
         if self._unavailable is None and ending == "answer" and self._lacks_telemetry():
             self._unavailable = "missing-telemetry"

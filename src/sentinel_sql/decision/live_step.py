@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pydantic import ValidationError
-
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.errors import InputError
 from sentinel_sql.result_line import whole_characters
@@ -121,11 +119,8 @@ class LiveStep:
                 usage=self.usage,
                 seconds=self.seconds,
             )
-        except ValidationError as error:
-            field = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
-            raise InputError(
-                f"the step's {field} can't be read: give usage as a Usage and seconds as a Seconds"
-            ) from error
+        except InputError as error:
+            raise InputError(f"{error}; usage is a Usage, and seconds a Seconds") from error
         return step, () if possible else (_IMPOSSIBLE_TELEMETRY.format(index),)
 
 

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
@@ -40,6 +41,7 @@ from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, und
 from sentinel_sql.storage.whole_file import (
     OccupiedError,
     check_replaceable,
+    read_whole_folder,
     whole_folder,
     write_whole,
 )
@@ -157,6 +159,10 @@ def read(folder: str | Path) -> StoredEvaluation:
         InputError: the folder is missing, damaged, or written by another version.
     """
     folder = path_of(folder)
+    return read_whole_folder(folder, partial(_read, folder))
+
+
+def _read(folder: Path) -> StoredEvaluation:
     document = read_document(
         folder / DOCUMENT, kind="evaluation", stated=FORMAT, again=_AGAIN, refusal=InputError
     )

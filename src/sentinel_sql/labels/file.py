@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import InputError, LabelsError
 from sentinel_sql.labels.record import FORMAT, JudgeName, Label, Labels, LabelsHeader
 from sentinel_sql.schema import Schema
@@ -24,6 +25,7 @@ from sentinel_sql.storage.whole_file import check_writable, write_whole
 _REMEDY = "make it again with `sentinel label`"
 
 
+@checked
 def write_labels(path: str | PathLike[str], header: LabelsHeader, labels: Iterable[Label]) -> None:
     """Write a labels file, readable by its owner only; on an error, no part of it appears.
 
@@ -99,7 +101,7 @@ def read_labels(path: str | PathLike[str]) -> Labels:
         raise LabelsError(f"{path} can't be read ({error.strerror}): {_REMEDY}") from error
     except UnicodeDecodeError as error:
         raise LabelsError(f"{path} isn't a labels file: {_REMEDY}") from error
-    lines = read_lines(io.BytesIO(data), file=path, remedy=_REMEDY, refusal=LabelsError)
+    lines = read_lines(io.BytesIO(data), file=path, remedy=_REMEDY, refusal=LabelsError, warn_by="")
     first = next(lines, Line(1, b"", True))
     header, stated = _header(path, first.content)
     labels: dict[str, Label] = {}

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
+from sentinel_sql.arguments import checked_fields
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.record import OutcomeKind
+from sentinel_sql.trajectory.record import OutcomeKind, Record
 
 FORMAT = "sentinel-labels/1"
 
@@ -35,7 +36,7 @@ TIED = "tied"
 _NO_JUDGE_ASKED = frozenset({"answer-error", "answer-refused", "rows-differ"})
 
 
-class Label(BaseModel):
+class Label(Record):
     """One run's label.
 
     `correct` is the target: True only for an answer to an answerable question that the judge
@@ -47,7 +48,7 @@ class Label(BaseModel):
     model, `model` and `prompt_sha256` hold the model and the prompt.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, hide_input_in_errors=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
     question_id: str
     answerable: bool
@@ -71,6 +72,7 @@ class Label(BaseModel):
         )
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class LabelsHeader:
     """How the labels of one file were made.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sentinel_sql.errors import LabelsError, StoreError
 from sentinel_sql.labels.case import Case
-from sentinel_sql.storage.append_log import AppendLog, read_count
+from sentinel_sql.storage.append_log import AppendLog, count_file, read_count
 from sentinel_sql.storage.checksums import read_lines
 from sentinel_sql.storage.paths import path_of
 
@@ -124,7 +124,11 @@ def read_verdicts(path: str | Path) -> list[StoredVerdict]:
         expected = read_count(path)
         with path.open("rb") as lines:
             for number, content, ended in read_lines(
-                lines, file=path, expected=expected, refusal=LabelsError
+                lines,
+                file=path,
+                expected=expected,
+                refusal=LabelsError,
+                warn_by=count_file(path).name,
             ):
                 verdict = _verdict(content)
                 if verdict is not None:

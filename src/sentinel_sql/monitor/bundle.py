@@ -22,6 +22,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import BundleError, InputError, MissingExtraError
 from sentinel_sql.monitor.calibration import CalibrationMap
 from sentinel_sql.monitor.delivery_estimator import Delivery, FittedHybrid
@@ -37,7 +38,12 @@ from sentinel_sql.monitor.thresholds import Thresholds
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.saved_parts import DAMAGES, packed, read_document, under, unpacked
-from sentinel_sql.storage.whole_file import OccupiedError, check_replaceable, whole_folder
+from sentinel_sql.storage.whole_file import (
+    OccupiedError,
+    check_replaceable,
+    read_whole_folder,
+    whole_folder,
+)
 
 FORMAT = "sentinel-monitor/2"
 MANIFEST = "manifest.json"
@@ -55,6 +61,7 @@ _MAPS = ("prefix_map", "delivery_map", "unanswerable_map")
 _AGAIN = "fit the monitor again with `sentinel fit`"
 
 
+@checked
 def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
     """Write a monitor. The folder appears whole or not at all; an older bundle is replaced.
 
@@ -106,6 +113,10 @@ def load(folder: str | PathLike[str]) -> Monitor:
         BundleError: the folder is missing, damaged, or written by another version.
     """
     folder = path_of(folder)
+    return read_whole_folder(folder, partial(_load, folder))
+
+
+def _load(folder: Path) -> Monitor:
     manifest = _read_manifest(folder)
     try:
         arrays, columns = (
@@ -123,18 +134,11 @@ def load(folder: str | PathLike[str]) -> Monitor:
             )
             for part in _PARTS
         )
-        chosen = manifest["delivery"]
         estimators = Estimators(
             head=head,
             answerability=answerability,
             correctness=correctness,
-            delivery=Delivery(
-                hybrid=_restore_part(arrays, "hybrid", FittedHybrid.restore)
-                if chosen["estimator"] == "hybrid"
-                else None,
-                auroc_head=chosen["auroc_head"],
-                auroc_hybrid=chosen["auroc_hybrid"],
-            ),
+            delivery=_restore_delivery(arrays, manifest["delivery"]),
             **{name: _restore_part(arrays, name, CalibrationMap.restore) for name in _MAPS},
             schema=None if manifest["schema"] is None else Schema.from_json(manifest["schema"]),
             clock=manifest["clock"],
@@ -168,6 +172,17 @@ def _restore_part(arrays: Arrays, part: str, restore: Callable[[Arrays], _Made])
     except DAMAGES as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{part}: {what}") from error
+
+
+def _restore_delivery(arrays: Arrays, chosen: Mapping[str, Any]) -> Delivery:
+    name, aurocs = chosen["estimator"], (chosen["auroc_head"], chosen["auroc_hybrid"])
+    if name not in ("head", "hybrid") or not all(type(it) in (int, float) for it in aurocs):
+        raise ValueError("delivery: no estimator with its two AUROCs")
+    return Delivery(
+        hybrid=_restore_part(arrays, "hybrid", FittedHybrid.restore) if name == "hybrid" else None,
+        auroc_head=aurocs[0],
+        auroc_hybrid=aurocs[1],
+    )
 
 
 def _manifest(monitor: Monitor) -> dict[str, Any]:
@@ -311,6 +326,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         isinstance(manifest.get("agent"), str)
         and isinstance(manifest.get("commit_on_error"), bool)
         and isinstance(manifest.get("facts"), dict)
+        and isinstance(manifest["facts"].get("probed", False), bool)
         and (cap is None or (type(cap) is int and cap > 0))
         and isinstance(clock, str | None)
     ):

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from sentinel_sql.agent.react import Asked, make_trajectory
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.executor import Database
-from sentinel_sql.database.probes import Prober
+from sentinel_sql.database.probes.probe import Prober
 from sentinel_sql.errors import InputError, QuestionsError, StoreError
 from sentinel_sql.pipeline.ask_many import Tally, ask_many
 from sentinel_sql.pipeline.inputs import AnyQuestions, questions_from
@@ -100,6 +101,7 @@ class CollectSummary:
     interrupted: bool
 
 
+@checked
 def collect(
     questions: AnyQuestions,
     agent: Agent,

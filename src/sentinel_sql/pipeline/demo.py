@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from sentinel_sql.database.executor import summarize
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.executor import Database, summarize
+from sentinel_sql.database.opening import open_database
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
 from sentinel_sql.errors import CannotFitError, InputError
 from sentinel_sql.evaluation_store.record import Evaluation
@@ -132,7 +132,7 @@ def build(
     pools = make_pools(questions, seed=SEED)
     pools.write(demo.pools)
     on_stage(f"judging {len(recorded):,} recorded runs: gold and answer are both executed")
-    with SqliteDatabase.open(demo.hospital.database, clock=CLOCK) as database:
+    with open_database(demo.hospital.database, clock=CLOCK) as database:
         made = label_runs(recorded, questions, database, JUDGE, MODE)
     write_labels(demo.labels, made.header, made.labels)
     labels = {label.question_id: label for label in made.labels}
@@ -273,7 +273,7 @@ def _ending_example(scores: PrefixScores, which: Bools, right: Bools) -> EndingE
 
 
 def truth(
-    run: Trajectory, question: Question, label: Label | None, database: SqliteDatabase
+    run: Trajectory, question: Question, label: Label | None, database: Database
 ) -> dict[str, Any]:
     """Return the right answer to a recorded run's question, and the agent's own answer.
 

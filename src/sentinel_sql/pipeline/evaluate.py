@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD, rational
 from sentinel_sql.errors import BundleError, InputError, LabelsError, PoolsError, StoreError
 from sentinel_sql.evaluation.bootstrap import RESAMPLES, SEED
@@ -47,6 +48,7 @@ from sentinel_sql.trajectory.codec import encode
 from sentinel_sql.trajectory.record import Trajectory
 
 
+@checked
 def evaluate(
     monitor: AnyMonitor,
     trajectories: AnyRuns,

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.decision.gate import TOLERANCE, gate_rule
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD
 from sentinel_sql.decision.thresholds import freeze
@@ -54,6 +55,7 @@ OnProgress = Callable[[int, int], None]
 STAGES = 5
 
 
+@checked
 def fit(
     trajectories: AnyRuns,
     pools: AnyPools,

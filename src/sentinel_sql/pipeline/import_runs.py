@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import InputError, StoreError
 from sentinel_sql.trajectory.formats import AUTO, FORMS
 from sentinel_sql.trajectory.formats.log import read_records
@@ -51,6 +52,7 @@ class ImportSummary:
     unread: Mapping[str, int]
 
 
+@checked
 def import_runs(
     files: Sequence[str | PathLike[str]] | str | PathLike[str],
     *,

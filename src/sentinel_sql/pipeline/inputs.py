@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from sentinel_sql.database.executor import Database
-from sentinel_sql.database.sqlite import SqliteDatabase
+from sentinel_sql.database.opening import open_database
 from sentinel_sql.errors import InputError
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.labels.record import Label, Labels, LabelsHeader
@@ -104,7 +104,7 @@ def monitor_from(source: AnyMonitor) -> tuple[Monitor, Path | None]:
 def database_from(source: Database | AnyPath) -> Iterator[Database]:
     """Yield a database; a path is opened, and closed at the end."""
     if isinstance(source, str | PathLike):
-        with SqliteDatabase.open(source) as opened:
+        with open_database(source) as opened:
             yield opened
     else:
         yield source

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeAlias
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.equivalence import Equivalence
 from sentinel_sql.database.executor import Database, ExecutionResult
 from sentinel_sql.errors import InputError, LabelsError
@@ -92,6 +93,7 @@ class Labelling:
         }
 
 
+@checked
 def label_runs(
     trajectories: AnyRuns,
     questions: AnyQuestions,

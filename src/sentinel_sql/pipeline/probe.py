@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sentinel_sql.database.probes import Prober, Probing
+from sentinel_sql.database.probes.probe import Prober, Probing
 from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory.record import NearestValue, Probes, Step, Trajectory
 from sentinel_sql.trajectory.store import (

@@ -13,6 +13,7 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
+from sentinel_sql.arguments import checked, checked_fields
 from sentinel_sql.errors import PoolsError
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question, question_id_of
@@ -34,6 +35,7 @@ FRACTIONS: Mapping[PoolName, float] = MappingProxyType(
 _REMEDY = "make it again with `sentinel questions pools`"
 
 
+@checked_fields
 @dataclass(frozen=True, kw_only=True)
 class Pools:
     """The pool manifest: which pool and template each question belongs to.
@@ -172,6 +174,7 @@ class Pools:
         return pools
 
 
+@checked
 def make_pools(
     questions: Sequence[Question] | str | PathLike[str],
     *,
@@ -198,8 +201,6 @@ def make_pools(
         PoolsError: the fractions don't sum to 1, there are fewer than three templates, or a
             template joins two that are in different pools of `like`.
     """
-    if not isinstance(seed, int):
-        raise PoolsError(f"seed={seed!r} is no whole number: give one, such as 42")
     if (
         set(fractions) != set(POOLS)
         or not all(0 < share < 1 for share in fractions.values())

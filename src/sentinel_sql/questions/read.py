@@ -16,6 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import QuestionsError
 from sentinel_sql.questions.csv_table import csv_records
 from sentinel_sql.questions.ehrsql import question_2024, v1_question
@@ -34,6 +35,7 @@ _OTHER_KINDS: Mapping[bytes, str] = {
 _SQL = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 
 
+@checked
 def read_questions(paths: Sequence[str | PathLike[str]] | str | PathLike[str]) -> list[Question]:
     """Read question files, in the order given.
 

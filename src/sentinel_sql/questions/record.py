@@ -6,7 +6,10 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 
+from sentinel_sql.arguments import checked_fields
 
+
+@checked_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
     """A question in words, whether it is answerable, and the gold SQL if it is.

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation_store import tables as disk
 from sentinel_sql.evaluation_store.record import Evaluation
@@ -53,6 +54,7 @@ class Written:
     bytes: int
 
 
+@checked
 def write_report(
     evaluations: AnyEvaluation | Sequence[AnyEvaluation],
     out: str | PathLike[str],

@@ -14,10 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from sentinel_sql.errors import StoreError
-from sentinel_sql.storage.append_log import AppendLog, read_count
+from sentinel_sql.storage.append_log import AppendLog, count_file, read_count
 from sentinel_sql.storage.checksums import read_lines
 from sentinel_sql.storage.paths import path_of
 from sentinel_sql.trajectory.agent_identity import difference
@@ -67,15 +67,25 @@ class Confidence(Record):
     run: str
     answer: str
     method: Method
-    score: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    score: Annotated[float, Field(ge=0.0, le=1.0, strict=True)] | None
     by: Literal["logprobs", "word"] | None = None
     verdicts: tuple[Verdict, ...] = ()
-    temperature: float | None = None
+    temperature: Annotated[float, Field(ge=0.0)] | None = None
     mode: str | None = None
     calls: Count
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     seconds: Annotated[float, Field(ge=0.0)]
+
+    @model_validator(mode="after")
+    def _check_score(self) -> Self:
+        if self.method in SAMPLED:
+            same = self.verdicts.count("same")
+            if not self.verdicts or self.score != same / len(self.verdicts):
+                raise ValueError("the score is the share of samples with the same answer")
+        elif self.verdicts:
+            raise ValueError("only a sampled method has verdicts")
+        return self
 
     @property
     def settings(self) -> tuple[object, ...]:
@@ -254,7 +264,9 @@ def _records(file: Path) -> list[Confidence]:
         if expected is None and not file.exists():
             return []
         with file.open("rb") as lines:
-            for number, content, ended in read_lines(lines, file=file, expected=expected):
+            for number, content, ended in read_lines(
+                lines, file=file, expected=expected, warn_by=count_file(file).name
+            ):
                 try:
                     record = Confidence.model_validate_json(content)
                 except ValidationError as error:

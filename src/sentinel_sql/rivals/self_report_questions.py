@@ -88,7 +88,7 @@ class Asker:
         return (len(self.samplers), self.samplers[0].temperature, self.mode.name)
 
     def _chat(self, run: Trajectory) -> Chat:
-        chat = self.agent.chat(run.question.text)
+        chat = self.agent.chat(run.question.text, hints=run.steps[0].hints)
         for step in run.steps[:-1]:
             chat.add(step)
         return chat

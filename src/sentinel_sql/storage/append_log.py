@@ -85,7 +85,7 @@ class AppendLog:
             _check(file)
             set_aside = _mend_tail(file, is_whole, torn=torn)
             lines = _check(file)
-            write_whole(_count_of(file), _count_text(lines))
+            write_whole(count_file(file), _count_text(lines))
         except BaseException:
             os.close(descriptor)
             raise
@@ -130,7 +130,7 @@ class AppendLog:
             sealed_lines = [with_checksum(it, line=at) for at, it in enumerate(contents, 1)]
             write_whole(self.file, b"".join(sealed_lines))
             self._lines = len(sealed_lines)
-            write_whole(_count_of(self.file), _count_text(self._lines))
+            write_whole(count_file(self.file), _count_text(self._lines))
         return bare
 
     def close(self) -> None:
@@ -164,7 +164,7 @@ class AppendLog:
                 if waiting and broken is None:
                     if log < 0:
                         log = _open_to_append(self.file)
-                        count = os.open(_count_of(self.file), os.O_WRONLY)
+                        count = os.open(count_file(self.file), os.O_WRONLY)
                     lines = enumerate((item.record for item in waiting), self._lines + 1)
                     append(log, b"".join(with_checksum(it, line=number) for number, it in lines))
                     self._lines += len(waiting)
@@ -198,6 +198,11 @@ class _QueuedRecord:
     done: Future[None]
 
 
+def count_file(file: Path) -> Path:
+    """Return the path of a log's count."""
+    return file.with_name(file.name + ".count")
+
+
 def read_count(file: Path) -> int | None:
     """Return how many lines a log has at least, or None without a count.
 
@@ -206,7 +211,7 @@ def read_count(file: Path) -> int | None:
     Raises:
         StoreError: the count is damaged.
     """
-    count = _count_of(file)
+    count = count_file(file)
     for _ in range(3):  # if it is just being overwritten, it is complete a moment later
         try:
             return int(unsealed(json.loads(count.read_bytes()))["lines"])
@@ -268,10 +273,6 @@ def _check(file: Path) -> int:
     expected = read_count(file)
     with file.open("rb") as lines:
         return sum(line.ended for line in read_lines(lines, file=file, expected=expected))
-
-
-def _count_of(file: Path) -> Path:
-    return file.with_name(file.name + ".count")
 
 
 def _count_text(lines: int) -> bytes:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sentinel_sql.errors import SentinelError, StoreError
+from sentinel_sql.errors import SentinelError, StoreError, UncheckedWarning
 
 _SEAL: Final = re.compile(rb',"line":([1-9][0-9]{0,15}),"crc32":"([0-9a-f]{8})"\}\Z')
 _LONGEST_SEAL: Final = 48
@@ -62,6 +63,7 @@ def read_lines(
     expected: int | None = None,
     remedy: str = REMEDY,
     refusal: type[SentinelError] = StoreError,
+    warn_by: str | None = None,
 ) -> Iterator[Line]:
     """Check and yield the lines of a file; empty lines are skipped.
 
@@ -74,11 +76,13 @@ def read_lines(
         expected: smallest number of lines; None if unknown.
         remedy: what to do about damage.
         refusal: the error to raise.
+        warn_by: name of the file that holds the number of lines, or "" if the lines themselves do:
+            warn if damage could go unseen; None: don't.
 
     Raises:
         SentinelError: `refusal`, if a line isn't what was written, or lines are missing.
     """
-    count, sealed = 0, False
+    count, bare, sealed = 0, 0, False
     for number, line in enumerate(lines, 1):
         if line.isspace():
             continue
@@ -90,6 +94,7 @@ def read_lines(
             if ended and (sealed or _PART_OF_A_SEAL.search(text, start)):
                 raise refusal(f"{file}, line {number}: damaged, it has no checksum; {remedy}")
             count += ended
+            bare += ended
             yield Line(number, text, ended)
             continue
         if zlib.crc32(text[:-_CHECKSUM_STARTS_AT]) != int(seal[2], 16):
@@ -105,8 +110,22 @@ def read_lines(
             )
         count, sealed = stated, True
         yield Line(number, text[: seal.start()] + b"}", True)
+    if warn_by is not None and bare:
+        _warn(
+            f"{file}: {bare:,} of {count:,} lines have no checksum, so damage in them goes unseen; "
+            "`sentinel migrate` gives a store, labels or confidences checksums, gzip any file one"
+        )
+    if warn_by and sealed and expected is None:
+        _warn(
+            f"{file}: {count:,} lines are read, but {warn_by} is missing beside it, so lines that "
+            "are cut off at the end go unseen; copy it from where the file came from"
+        )
     if expected is not None and count < expected:
         raise refusal(f"{file}: cut short, {_lines(expected - count)} missing at its end; {remedy}")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UncheckedWarning, stacklevel=3)
 
 
 def carries_checksum(text: bytes) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import fnmatch
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
+from sentinel_sql.errors import SentinelError
 from sentinel_sql.storage.drafts import DRAFT, exchange, file_beside, folder_beside
 
 
@@ -82,6 +84,11 @@ def check_writable(folder: Path, *, make: bool = True) -> None:
         os.rmdir(probe)
 
 
+_Read = TypeVar("_Read")
+_READINGS = 5
+"""Most readings of a folder that is replaced again and again (our choice)."""
+
+
 class OccupiedError(FileExistsError):
     """A folder isn't replaced because it holds other files; the message names one."""
 
@@ -125,6 +132,33 @@ def whole_folder(
         else:
             os.replace(draft, folder)
         sync_folder(folder.parent)
+
+
+def read_whole_folder(folder: Path, read: Callable[[], _Read]) -> _Read:
+    """Return what `read` reads from a folder, all of it from one and the same saving.
+
+    If the folder is replaced meanwhile, what was read is of two savings, or seems damaged; it is
+    then read again.
+    """
+    for _ in range(_READINGS):
+        before = _identity(folder)
+        try:
+            found = read()
+        except SentinelError:
+            if _identity(folder) == before:
+                raise
+        else:
+            if _identity(folder) == before:
+                return found
+    return read()
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return None
+    return status.st_ino, status.st_ctime_ns
 
 
 def sync_folder(folder: Path) -> None:

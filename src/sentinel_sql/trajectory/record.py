@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sentinel_sql.errors import InputError
 
 FORMAT: Final = "sentinel-trajectory/1"
 
@@ -33,6 +35,27 @@ class Record(BaseModel):
         frozen=True, extra="allow", hide_input_in_errors=True, allow_inf_nan=False
     )
 
+    def __init__(self, /, **fields: Any) -> None:
+        """Build a record.
+
+        Raises:
+            InputError: a field is missing or of a wrong type; the message never quotes a value.
+        """
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise wrong_field(type(self).__name__, error) from None
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # reading never calls it
+
+
+def wrong_field(record: str, error: ValidationError) -> InputError:
+    """Return the error for a record that was built with a wrong field."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    field = ".".join(map(str, first["loc"])) or "its fields"
+    message = " ".join(first["msg"].split())
+    return InputError(f"{record}: {field} can't be used ({message}): give another value")
+
 
 class AskedQuestion(Record):
     """The question that the agent got. Gold and labels are stored elsewhere, by `id`."""
@@ -41,6 +64,11 @@ class AskedQuestion(Record):
     text: str
     database: str | None = None
     clock: str | None = None
+
+    @property
+    def is_wordless(self) -> bool:
+        """True if the text holds no letter of any script, so that it asks nothing."""
+        return not any(map(str.isalpha, self.text))
 
 
 class AgentInfo(Record):
@@ -165,7 +193,8 @@ class Seconds(Record):
 class Step(Record):
     """One turn of the agent. `index` counts from 1; `best_so_far` is an optional extra query.
 
-    A reply that was cut is no action: its step is `invalid`, and `notes` says what cut it.
+    A reply that was cut is no action: its step is `invalid`, and `notes` says what cut it. `hints`
+    are lines on stored values that the agent was shown before this turn; no monitor reads them.
     """
 
     index: Annotated[int, Field(ge=1)]
@@ -180,6 +209,7 @@ class Step(Record):
     reply: str | None = None
     # Written only if there are any, so that other steps keep their bytes.
     notes: Annotated[tuple[StepNote, ...], Field(exclude_if=lambda notes: not notes)] = ()
+    hints: Annotated[tuple[str, ...], Field(exclude_if=lambda hints: not hints)] = ()
 
     @property
     def executed(self) -> bool:

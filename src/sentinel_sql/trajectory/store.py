@@ -23,8 +23,9 @@ from typing import BinaryIO, Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.errors import StoreError
-from sentinel_sql.storage.append_log import AppendLog, read_count
+from sentinel_sql.storage.append_log import AppendLog, count_file, read_count
 from sentinel_sql.storage.checksums import read_lines, sealed, unsealed
 from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.whole_file import write_whole
@@ -63,6 +64,9 @@ def read_trajectories(path: str | PathLike[str]) -> Iterator[Trajectory]:
     Raises:
         StoreError: the path is missing, a line is damaged, the format has another version, or two
             runs have the same id. The message names file, line and id, never the content.
+
+    Warns:
+        UncheckedWarning: the file has no checksums, or its count is missing beside it.
     """
     path = path_of(path)
     if os.path.isdir(path):
@@ -124,7 +128,11 @@ def _read(file: Path, *, torn_tail_is_fault: bool) -> Iterator[Trajectory]:
     try:
         expected = read_count(file)
         with _open_lines(file) as lines:
-            for number, content, ended in read_lines(lines, file=file, expected=expected):
+            # gzip has a checksum and a length of its own
+            warn_by = None if isinstance(lines, gzip.GzipFile) else count_file(file).name
+            for number, content, ended in read_lines(
+                lines, file=file, expected=expected, warn_by=warn_by
+            ):
                 try:
                     trajectory = decode(content, where=f"{file}, line {number}")
                 except StoreError:
@@ -191,6 +199,7 @@ class TrajectoryStore:
         self._guard = threading.Lock()
 
     @classmethod
+    @checked
     def open(cls, folder: str | PathLike[str], *, manifest: StoreManifest | None = None) -> Self:
         """Open a store, or make one if `manifest` is given.
 
@@ -253,6 +262,7 @@ class TrajectoryStore:
         finally:
             self._forget_if_lost(trajectory.question.id, stored)
 
+    @checked
     def submit(self, trajectory: Trajectory) -> Future[None]:
         """Add one run without waiting; the future is done when the run is on the disk.
 

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.encoders.extras import FITTING, import_extra
 from sentinel_sql.monitor.encoders.onnx_export import export
 from sentinel_sql.monitor.encoders.run import (
@@ -19,6 +20,7 @@ from sentinel_sql.monitor.encoders.run import (
     files_in,
 )
 from sentinel_sql.monitor.encoders.source import content_hash, find_encoder, token_limit
+from sentinel_sql.monitor.encoders.tokens import Cutter
 from sentinel_sql.monitor.encoders.torch_run import load_frozen
 
 _OPEN: WeakValueDictionary[tuple[str, Runtime, int], Encoder] = WeakValueDictionary()
@@ -49,6 +51,7 @@ def frozen_encoder(encoder: str, *, serve: Runtime, limit: int) -> tuple[Encoder
 
 
 def _open(source: Path, serve: Runtime, limit: int) -> Encoder:
+    Cutter(source / TOKENIZER)
     temporary = Path(tempfile.mkdtemp(prefix="sentinel-"))
     folder = temporary / "torch"
     folder.mkdir()
@@ -64,4 +67,8 @@ def _open(source: Path, serve: Runtime, limit: int) -> Encoder:
         files = files_in(graph)
     encoder = Encoder(files)
     encoder.remove_at_end(temporary)
+    try:
+        _ = encoder.width  # finds wrong weights before a fit learns from them
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
     return encoder

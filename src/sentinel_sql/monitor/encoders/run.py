@@ -30,6 +30,7 @@ Runtime = Literal["torch", "onnx", "onnx-int8"]
 RUNTIMES: Sequence[Runtime] = ("torch", "onnx", "onnx-int8")
 
 Output = Literal["logits", "mean"]
+OUTPUTS: Sequence[Output] = ("logits", "mean")
 
 TOKENIZER, DESCRIPTION, ONNX = "tokenizer.json", "encoder.json", "model.onnx"
 TORCH_FILES = ("config.json", "model.safetensors", TOKENIZER, DESCRIPTION)
@@ -37,6 +38,8 @@ ONNX_FILES = (ONNX, TOKENIZER, DESCRIPTION)
 
 VECTORS_KEPT = 50_000
 """Vectors that an encoder caches; ours: enough for the snapshots of a fit, 75 MB at width 384."""
+
+_SAMPLE = "how many female patients were first admitted in 2105?"
 
 OnProgress = Callable[[str, int, int], None]
 """Called with the name of the task, the units done and the total number of units."""
@@ -66,6 +69,13 @@ class Description:
     runtime: Runtime
     output: Output
     limit: int
+
+    def __post_init__(self) -> None:
+        """Check what is read from a file; raise a `ValueError`."""
+        if self.runtime not in RUNTIMES or self.output not in OUTPUTS:
+            raise ValueError("no runtime or output of an encoder")
+        if type(self.limit) is not int or self.limit < 1:
+            raise ValueError("no number of tokens")
 
     def write(self, folder: Path) -> None:
         """Write it beside the weights."""
@@ -115,7 +125,7 @@ class Encoder:
         order = sorted(rows, key=lambda digest: len(rows[digest]))
         for at in range(0, len(order), at_once):
             batch = order[at : at + at_once]
-            vectors = self._network.vectors([rows[digest] for digest in batch])
+            vectors = self._run([rows[digest] for digest in batch])
             found |= zip(batch, vectors, strict=True)
             on_progress("scoring", at + len(batch), len(order))
         with self._lock:
@@ -127,22 +137,28 @@ class Encoder:
 
     @cached_property
     def width(self) -> int:
-        """Length of its vectors; found by reading an empty text once.
+        """Length of its vectors; found by reading two texts once.
 
         Raises:
-            InputError: the weights can't be run, or give what is no number.
+            InputError: the weights can't be run, give what is no number, or tell no texts apart.
         """
+        blank, asked = self.vectors([Text(question=""), Text(question=_SAMPLE)])
+        if not np.isfinite([blank, asked]).all():
+            raise InputError("the encoder's vectors hold what is no finite number")
+        if np.array_equal(blank, asked):
+            raise InputError("the encoder gives every text the same vector: its weights are wrong")
+        return len(blank)
+
+    def _run(self, rows: Sequence[Ids]) -> Floats:
         try:
-            vector = self.vectors([Text(question="")])[0]
+            return self._network.vectors(rows)
         except SentinelError:
             raise
         except Exception as error:  # each runtime has kinds of its own
             raise InputError(
-                f"the encoder can't be run: {' '.join(str(error).split())[:200]}"
+                f"the encoder can't be run, or its tokenizer is another's: "
+                f"{' '.join(str(error).split())[:200]}"
             ) from error
-        if not np.isfinite(vector).all():
-            raise InputError("the encoder's vectors hold what is no finite number")
-        return len(vector)
 
     def remove_at_end(self, folder: Path) -> None:
         """Remove the temporary folder of the files when this encoder is no longer in use."""

@@ -70,8 +70,9 @@ def load_classifier(
 ) -> Any:
     """Load a sequence classifier in single precision; `tasks` sets the number of its logits.
 
-    `attention` names one of the library's implementations; None chooses the fastest in torch. With
-    `whole` a missing weight is an error; else the library draws missing weights at random.
+    `attention` names one of the library's implementations; None chooses the fastest in torch. A
+    missing weight is an error. Without `whole`, those of the last layer may be missing, and the
+    library draws them at random.
 
     Raises:
         InputError: the folder can't be loaded, or lacks weights.
@@ -126,6 +127,15 @@ def _load(kind: Any, folder: Path, settings: dict[str, Any], *, whole: bool) -> 
         raise InputError(
             f"the encoder in {folder} can't be loaded: {' '.join(str(error).split())[:200]}"
         ) from error
-    if whole and found["missing_keys"]:
-        raise InputError(f"the encoder in {folder} lacks weights: {min(found['missing_keys'])}")
+    if lacking := sorted(key for key in found["missing_keys"] if whole or _is_trunk(key, model)):
+        raise InputError(f"the encoder in {folder} lacks weights: {lacking[0]}")
+    for name, weights in model.named_parameters():
+        if not bool(weights.isfinite().all()):
+            raise InputError(f"the encoder in {folder} holds what is no finite number: {name}")
     return model
+
+
+def _is_trunk(key: str, model: Any) -> bool:
+    """Return whether a weight is the encoder's own: none of a new last layer, or of a pooler."""
+    inside = model.base_model is model or key.startswith(f"{model.base_model_prefix}.")
+    return inside and "pooler" not in key

@@ -1,6 +1,6 @@
 """Advice to an agent after an error, an empty result or a repeated query (ours).
 
-A hint names tables and columns of the schema, never a row. Without it, small models send a failing
+Advice names tables and columns of the schema, never a row. Without it, small models send a failing
 query again or give up.
 """
 
@@ -17,7 +17,7 @@ _NO_TABLE = re.compile(r"no such table: (\w+)")
 LAST_TURN = "This is your last turn: answer with FINAL_SQL: <query> or FINAL: null."
 
 
-def hint(observation: Observation, *, repeated: bool, schema: Schema) -> str | None:
+def advice(observation: Observation, *, repeated: bool, schema: Schema) -> str | None:
     """Return one line of advice after a step that committed to nothing, or None.
 
     Args:

@@ -6,14 +6,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from dataclasses import replace
 
-from sentinel_sql.database.clock import CLOCK_FUNCTION, to_clock, with_clock
 from sentinel_sql.database.deadline import Deadline
-from sentinel_sql.database.executor import ExecutionResult, Limits, ResultKind
+from sentinel_sql.database.executor import ExecutionResult, Limits
+from sentinel_sql.database.failures import failed, out_of_memory, too_long
 from sentinel_sql.database.kept_rows import KeptRows, PassOn
-from sentinel_sql.database.quoted_names import QuotedNames
-from sentinel_sql.database.safety import (
+from sentinel_sql.database.sqlite.clock_calls import CLOCK_FUNCTION, to_clock, with_clock
+from sentinel_sql.database.sqlite.quoted_names import QuotedNames
+from sentinel_sql.database.sqlite.safety import (
     LONGEST_SQL,
     READ_PRAGMAS,
     Gatekeeper,
@@ -28,9 +28,6 @@ BUSY_SECONDS = 2.0
 WIDE_ROW = 20
 """Number of columns above which texts are cut one by one as they are read. Python's own decoding is
 many times faster, but holds all whole cells of a row at once."""
-
-LONGEST_ERROR = 300
-"""Longest error in characters; SQLite quotes an unclosed string to its end."""
 
 HEAP_SHARE = 0.9
 """Share of a process's memory for SQLite; Python needs the rest to report a failure."""
@@ -217,29 +214,6 @@ def connect(uri: str, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
     return sqlite3.connect(
         uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False
     )
-
-
-def failed(kind: ResultKind, reason: str, started: float) -> ExecutionResult:
-    """Return the result of a failed execution, with the reason in one short line."""
-    line = " ".join(reason.split())
-    return ExecutionResult(
-        kind=kind,
-        error=line if len(line) <= LONGEST_ERROR else f"{line[: LONGEST_ERROR - 1]}…",
-        seconds=time.perf_counter() - started,
-    )
-
-
-def too_long(limits: Limits, started: float) -> ExecutionResult:
-    """Return the result of an execution that its deadline ended."""
-    return replace(
-        failed("error", f"interrupted: the query ran longer than {limits.seconds:g} s", started),
-        timed_out=True,
-    )
-
-
-def out_of_memory(reason: str, started: float) -> ExecutionResult:
-    """Return the result of an execution that ended for want of memory, or with its process."""
-    return replace(failed("error", reason, started), out_of_memory=True)
 
 
 def primary_code(error: BaseException) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sentinel_sql.database.query_sources import QuerySources, relations
+from sentinel_sql.database.probes.query_sources import QuerySources, relations
 
 LONGEST_CHAIN = 8
 """Most sources of a counted chain (our choice), since each source costs one query."""

@@ -1,10 +1,13 @@
-"""Reads a SQLite database's tables, columns, declared types and foreign keys."""
+"""Reads a SQLite database's tables, columns, declared types and keys."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import attrgetter
 
-from sentinel_sql.schema import ForeignKey, Schema, folded
+from sentinel_sql.schema import ForeignKey, Schema, folded, written
 
 _INNER_PARTS = (
     *("content", "segments", "segdir", "docsize", "stat", "data", "idx", "config"),
@@ -28,9 +31,32 @@ def read_schema(connection: sqlite3.Connection) -> Schema:
         )
         if name not in inner
     ]
-    tables = {folded(name): _columns(connection, name) for name in names}
-    keys = tuple(key for name in names for key in _foreign_keys(connection, name))
-    return Schema(tables=tables, foreign_keys=keys)
+    columns = {name: _columns(connection, name) for name in names}
+    return Schema(
+        tables={
+            folded(name): {folded(column.name): column.kind for column in columns[name]}
+            for name in names
+        },
+        foreign_keys=tuple(key for name in names for key in _foreign_keys(connection, name)),
+        primary_keys={
+            folded(name): key for name in names if (key := _primary_key_of(columns[name]))
+        },
+        table_sql=_spellings(names),
+        column_sql={
+            folded(name): spelled
+            for name in names
+            if (spelled := _spellings(column.name for column in columns[name]))
+        },
+    )
+
+
+def _spellings(names: Iterable[str]) -> dict[str, str]:
+    """Return how SQL writes the names that need quotes and aren't stored in lower case."""
+    return {
+        folded(name): text
+        for name in names
+        if (text := written(name)) != written(folded(name)) and text.startswith('"')
+    }
 
 
 def _inner_tables(connection: sqlite3.Connection) -> set[str]:
@@ -54,18 +80,33 @@ def _inner_names(owner: str) -> set[str]:
     return {f"{owner}_{part}" for part in _INNER_PARTS}
 
 
-def _columns(connection: sqlite3.Connection, table: str) -> dict[str, str]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Column:
+    name: str
+    kind: str
+    key_position: int
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[_Column]:
     # table_xinfo, unlike table_info, lists generated columns; hidden = 1 is a virtual
     # table's internal column
     try:
         rows = connection.execute(
-            "SELECT name, type FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1", (table,)
+            "SELECT name, type, pk FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1", (table,)
         ).fetchall()
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
             raise
         rows = []  # a view over a missing table, or a virtual table of a missing module
-    return {folded(str(name)): str(kind or "") for name, kind in rows}
+    return [
+        _Column(name=str(name), kind=str(kind or ""), key_position=position)
+        for name, kind, position in rows
+    ]
+
+
+def _primary_key_of(columns: list[_Column]) -> tuple[str, ...]:
+    key = [column for column in columns if column.key_position]
+    return tuple(folded(column.name) for column in sorted(key, key=attrgetter("key_position")))
 
 
 def _foreign_keys(connection: sqlite3.Connection, table: str) -> list[ForeignKey]:

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from sqlglot import exp
 
-from sentinel_sql.database.query_sources import QuerySources
+from sentinel_sql.database.probes.query_sources import QuerySources
 from sentinel_sql.schema import folded
 
 LONGEST_TEXT = 200

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from sentinel_sql.database.sql_tokens import Token, tokenize
+from sentinel_sql.database.sqlite.sql_tokens import Token, tokenize
 
 _UNKNOWN = re.compile(r"no such column: (.*)", re.DOTALL)
 

@@ -12,8 +12,8 @@ import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from sentinel_sql.database.clock import CLOCK_FUNCTION
-from sentinel_sql.database.sql_tokens import Token, tokenize
+from sentinel_sql.database.sqlite.clock_calls import CLOCK_FUNCTION
+from sentinel_sql.database.sqlite.sql_tokens import Token, tokenize
 from sentinel_sql.schema import folded
 
 _FUNCTIONS: Mapping[str, str] = {

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO
 
 from sentinel_sql.database.deadline import StepDeadline
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
-from sentinel_sql.database.sqlite_connection import Connection, primary_code
-from sentinel_sql.database.wire import HEAD, frame_of, message_of
+from sentinel_sql.database.sqlite.connection import Connection, primary_code
+from sentinel_sql.database.worker.wire import HEAD, frame_of, message_of
 
 GRACE = 1.1
 """Multiple of the deadline after which a query that can't be interrupted ends with its process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -12,19 +13,20 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from sentinel_sql.address import kind_of_address, without_secrets
+from sentinel_sql.address import without_secrets
+from sentinel_sql.arguments import checked
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
-from sentinel_sql.database.executor import ExecutionResult, Limits
-from sentinel_sql.database.schema_reader import read_schema
-from sentinel_sql.database.sqlite_connection import (
+from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
+from sentinel_sql.database.sqlite.connection import (
     REMEDIES,
     Connection,
     FileFaultError,
     connect,
     primary_code,
 )
-from sentinel_sql.database.worker_process import WorkerProcess
+from sentinel_sql.database.sqlite.schema_reader import read_schema
+from sentinel_sql.database.worker.process import WorkerProcess
 from sentinel_sql.errors import DatabaseError, InputError
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.paths import path_of
@@ -32,13 +34,18 @@ from sentinel_sql.storage.paths import path_of
 _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
+PATIENCE = 0.05
+"""Seconds that a query waits for a busy worker before it starts another (our choice): as long as a
+worker takes to start. Most queries take less, so that few workers serve many threads."""
+
 _Runner: TypeAlias = Connection | WorkerProcess
 
 
 class SqliteDatabase:
     """A read-only SQLite file; safe to use from several threads.
 
-    SQL runs in worker processes. Each execution takes an idle process or starts a new one. Make a
+    SQL runs in worker processes. Each execution takes an idle process, or starts a new one if none
+    becomes idle soon. Make a
     database with `open`, and `close` it, or use it in a `with` statement. After a fork, parent and
     child each use their own workers.
     """
@@ -62,12 +69,14 @@ class SqliteDatabase:
         self._limits = limits
         self._in_process = in_process
         self._deadlines = Deadlines()
-        self._lock = threading.Lock()
+        self._returned = threading.Condition()
         self._idle: list[_Runner] = []
+        self._busy = 0
         self._closed = False
         _opened.add(self)
 
     @classmethod
+    @checked
     def open(
         cls,
         path: str | PathLike[str],
@@ -96,11 +105,6 @@ class SqliteDatabase:
         name = path.stem if name is None else name
         clock = default_clock(name) if clock is None else check_clock(clock)
         if not os.path.isfile(path):
-            if kind := kind_of_address(str(path)):
-                raise DatabaseError(
-                    f"databases of the kind {kind} can't be opened, SQLite files alone: give the "
-                    "path of one"
-                )
             what = "is a folder" if os.path.isdir(path) else "isn't there"
             raise DatabaseError(
                 f"database {without_secrets(str(path))} {what}; give the path of a SQLite file"
@@ -123,10 +127,10 @@ class SqliteDatabase:
         except sqlite3.DatabaseError as error:
             raise _fault(path, primary_code(error), str(error)) from error
         if in_process:
-            database._give_back(connection)
+            database._idle.append(connection)
         else:
             connection.close()
-            database._give_back(database._start())
+            database._idle.append(database._start())
         return database
 
     @property
@@ -135,9 +139,19 @@ class SqliteDatabase:
         return self._name
 
     @property
+    def file(self) -> Path:
+        """The file of the database."""
+        return self._path
+
+    @property
     def clock(self) -> str:
         """The database's own current time, `YYYY-MM-DD HH:MM:SS`."""
         return self._clock
+
+    @property
+    def dialect(self) -> str:
+        """`sqlite`."""
+        return "sqlite"
 
     @property
     def schema(self) -> Schema:
@@ -187,11 +201,19 @@ class SqliteDatabase:
         finally:
             self._give_back(runner)
 
+    def health(self) -> DatabaseHealth:
+        """Return what bounds a query's memory."""
+        return DatabaseHealth(
+            detail=f"a query's memory is held to {self._limits.memory / 1e6:,.0f} MB by "
+            f"{self.memory_held_by}"
+        )
+
     def close(self) -> None:
         """End every worker; a busy worker ends after its execution."""
-        with self._lock:
+        with self._returned:
             self._closed = True
             idle, self._idle = self._idle, []
+            self._returned.notify_all()
         for runner in idle:
             runner.close()
         self._deadlines.close()
@@ -203,17 +225,28 @@ class SqliteDatabase:
         self.close()
 
     def _take(self) -> _Runner:
-        while True:
-            with self._lock:
-                if self._closed:
-                    raise DatabaseError(f"database {self._path} was closed; open it again")
-                if not self._idle:
-                    break
-                runner = self._idle.pop()
-            if runner.usable:
-                return runner
-            runner.close()
-        return self._start()
+        with self._returned:
+            if not self._in_process:
+                self._returned.wait_for(self._needs_no_wait, PATIENCE)
+            if self._closed:
+                raise DatabaseError(f"database {self._path} was closed; open it again")
+            idle = self._idle.pop() if self._idle else None
+            self._busy += 1
+        try:
+            while idle is not None:
+                if idle.usable:
+                    return idle
+                idle.close()
+                with self._returned:
+                    idle = self._idle.pop() if self._idle else None
+            return self._start()
+        except BaseException:
+            with self._returned:
+                self._busy -= 1
+            raise
+
+    def _needs_no_wait(self) -> bool:
+        return bool(self._closed or self._idle) or not self._busy
 
     def _start(self) -> _Runner:
         if not self._in_process:
@@ -233,7 +266,9 @@ class SqliteDatabase:
             # start another one now, so that the next query needn't wait for it
             with suppress(DatabaseError):
                 runner = self._start()
-        with self._lock:
+        with self._returned:
+            self._busy -= 1
+            self._returned.notify()
             if not (self._closed or runner.closed):
                 self._idle.append(runner)
                 return
@@ -242,9 +277,22 @@ class SqliteDatabase:
     def _reset_after_fork(self) -> None:
         """Use new workers, locks and threads in a forked process; the parent keeps its own."""
         _left_to_parents.extend(self._idle)
-        self._idle = []
-        self._lock = threading.Lock()
+        self._idle, self._busy = [], 0
+        self._returned = threading.Condition()
         self._deadlines = Deadlines()
+
+
+def open_sqlite(
+    address: str, *, name: str | None, clock: str | None, limits: Limits
+) -> SqliteDatabase:
+    """Open a path or an address such as `sqlite:///ward.sqlite` or `sqlite:////data/ward.sqlite`.
+
+    Raises:
+        DatabaseError: the file is missing, no SQLite database, damaged, locked or empty.
+        InputError: the clock is no time.
+    """
+    path = re.sub(r"sqlite(\+\w+)?:///?", "", address, count=1)
+    return SqliteDatabase.open(path, name=name, clock=clock, limits=limits)
 
 
 _opened: weakref.WeakSet[SqliteDatabase] = weakref.WeakSet()

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sentinel_sql.database.executor import Database, ExecutionResult, Limits
-from sentinel_sql.database.join_chain import chain_counts
-from sentinel_sql.database.query_sources import QuerySources
-from sentinel_sql.database.safety import only_statement
-from sentinel_sql.database.text_lookups import TextLookup, nearest, quote_name, text_lookups
+from sentinel_sql.database.probes.join_chain import chain_counts
+from sentinel_sql.database.probes.query_sources import QuerySources
+from sentinel_sql.database.probes.text_lookups import TextLookup, nearest, quote_name, text_lookups
+from sentinel_sql.database.sqlite.safety import only_statement
 from sentinel_sql.sql_tree import parse_all
 
 PROBE_LIMITS = Limits(seconds=0.5, rows=5_001, cell=1_000, total=8_000_000)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 import weakref
@@ -15,37 +18,57 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sentinel_sql.database.executor import Cell, ExecutionResult, Limits
-from sentinel_sql.database.sqlite_connection import FileFaultError, out_of_memory, too_long
-from sentinel_sql.database.wire import HEAD, frame_of, message_of
-from sentinel_sql.database.worker import LONGEST_SECONDS
+from sentinel_sql.database.failures import out_of_memory, too_long
+from sentinel_sql.database.sqlite.connection import FileFaultError
+from sentinel_sql.database.worker.serve import LONGEST_SECONDS
+from sentinel_sql.database.worker.wire import HEAD, frame_of, message_of
 from sentinel_sql.errors import DatabaseError
 
-START_SECONDS = 30.0
-"""Most seconds for the start of a worker (our choice): it takes 60 ms, more on a busy machine."""
+START_SECONDS = (1.0, 5.0, 30.0)
+"""Most seconds for the start of a worker, and of those that replace it (our choice). A start takes
+60 ms, more on a busy machine; a worker that was stopped or killed is replaced soon."""
+
+HANDOVER_SECONDS, HANDOVER_SHARE = 0.25, 0.2
+"""Seconds, and at most this share of the deadline, within which a worker should have read a
+statement (our choice; it takes less than a millisecond). A worker that hasn't, or that somebody
+kills within this time, is replaced, and the statement runs once more."""
+
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Signals that neither a query nor a worker's own limits send."""
 
 LONGER_GRACE = 1.2
 """Multiple of the deadline after which a query is ended from outside, if its timer failed."""
 
 _CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from sentinel_sql.database.worker import main; main()"
+    "from sentinel_sql.database.worker.serve import main; main()"
 )
-_ROOT = str(Path(__file__).resolve().parents[2])
+_ROOT = str(Path(__file__).resolve().parents[3])
 _CHUNK = 1 << 18
+_COUNT = struct.Struct("i")
+"""The number that the system returns for the bytes in a pipe."""
 _Process: TypeAlias = "subprocess.Popen[bytes]"
 
 
 class WorkerProcess:
     """One worker for one database file; used by one thread at a time.
 
-    It starts at once, and the first query waits until it is ready.
+    It starts at once, and the first query waits until it is ready. A process that is stopped or
+    killed before it has read a query is replaced, and the query runs in the next one.
     """
 
     def __init__(self, uri: str, *, clock: str, limits: Limits) -> None:
         self._limits = limits
+        self.memory_held_by = ""
+        bounds = [limits.seconds, limits.rows, limits.cell, limits.total, limits.memory]
+        self._setup = [uri, clock, *bounds]
+        self._seconds = limits.seconds * LONGER_GRACE
+        self._handover_seconds = min(HANDOVER_SECONDS, HANDOVER_SHARE * limits.seconds)
+        self._start()
+
+    def _start(self) -> None:
         self._ready = False
         self.closed = False
-        self.memory_held_by = ""
         self._received = b""
         self._process = _start_process()
         self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
@@ -53,9 +76,8 @@ class WorkerProcess:
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(self._replies, select.POLLIN)
         self._writable.register(self._requests, select.POLLOUT)
-        bounds = [limits.seconds, limits.rows, limits.cell, limits.total, limits.memory]
         with suppress(_GoneError, _TooLateError):  # the first query reports it
-            self._send([uri, clock, *bounds], time.monotonic() + START_SECONDS)
+            self._send(self._setup, time.monotonic() + START_SECONDS[0])
 
     @property
     def usable(self) -> bool:
@@ -85,19 +107,26 @@ class WorkerProcess:
         """
         if self._ready:
             return
-        try:
-            kind, *fields = self._receive(time.monotonic() + START_SECONDS)
-        except (_GoneError, _TooLateError, ValueError) as error:
-            self.close()
-            raise DatabaseError(
-                f"the process that runs SQL doesn't start ({sys.executable or 'no Python'}): check "
-                "memory and the limits on processes, or open the database with in_process=True"
-            ) from error
+        kind, *fields = self._first_reply()
         if kind == "fault":
             self.close()
             raise FileFaultError(*fields)
         self.memory_held_by = fields[0]
         self._ready = True
+
+    def _first_reply(self) -> list[Any]:
+        """Return what the process says when it has started; one that doesn't is replaced."""
+        for seconds in START_SECONDS:
+            if self.closed:
+                self._start()
+            try:
+                return self._receive(time.monotonic() + seconds)
+            except (_GoneError, _TooLateError, ValueError):
+                self.close()
+        raise DatabaseError(
+            f"the process that runs SQL doesn't start ({sys.executable or 'no Python'}): check "
+            "memory and the limits on processes, or open the database with in_process=True"
+        )
 
     def run(self, sql: str, started: float) -> ExecutionResult:
         """Run `sql`; if the process ends, the result says so.
@@ -106,25 +135,56 @@ class WorkerProcess:
             FileFaultError: a fault of the file or the machine.
             DatabaseError: the process doesn't start.
         """
-        self.make_ready()
-        seconds = self._limits.seconds * LONGER_GRACE
-        until = time.monotonic() + seconds if seconds < LONGEST_SECONDS else None
-        try:
-            return self._answer(sql, started, until)
-        except _TooLateError:
-            self._leave()
-            return too_long(self._limits, started)
-        except (_GoneError, ValueError):
-            self.close()
-            return self._result_after_end(started)
-        except (
-            BaseException
-        ):  # such as an interrupt by the user: the next reply would be this one's
-            self.close()
-            raise
+        for last in (False, True):
+            self.make_ready()
+            given = time.monotonic()
+            until = given + self._seconds if self._seconds < LONGEST_SECONDS else None
+            try:
+                if last:
+                    self._send([sql], until)
+                else:
+                    self._hand_over(sql, given + self._handover_seconds)
+                return self._answer(started, until)
+            except _TooLateError:
+                self._leave()
+                return too_long(self._limits, started)
+            except (_GoneError, ValueError):
+                unread = self._is_unread()
+                self.close()
+                if last or not (unread or self._was_killed_since(given)):
+                    return self._result_after_end(started)
+            except BaseException:
+                # such as an interrupt by the user: the next reply would be this one's
+                self.close()
+                raise
+            self._start()
+        raise AssertionError("the last worker gives a result")
 
-    def _answer(self, sql: str, started: float, until: float | None) -> ExecutionResult:
-        self._send([sql], until)
+    def _hand_over(self, sql: str, until: float) -> None:
+        """Send a statement, and see that the process reads it."""
+        try:
+            self._send([sql], until)
+            _wait(self._readable, until)
+        except _TooLateError:
+            if self._is_unread():
+                raise _GoneError from None
+
+    def _is_unread(self) -> bool:
+        """Return whether a part of the requests still waits in the pipe; False if unknown."""
+        try:
+            (count,) = _COUNT.unpack(fcntl.ioctl(self._requests, termios.FIONREAD, bytes(4)))
+        except OSError:
+            return False
+        return bool(count)
+
+    def _was_killed_since(self, given: float) -> bool:
+        """Return whether somebody ended the process right after it got its statement."""
+        return (
+            -self._process.returncode in _FROM_OUTSIDE
+            and time.monotonic() - given < self._handover_seconds
+        )
+
+    def _answer(self, started: float, until: float | None) -> ExecutionResult:
         rows: list[tuple[Cell, ...]] = []
         while True:
             kind, *fields = self._receive(until)
@@ -160,7 +220,7 @@ class WorkerProcess:
         code = self._process.returncode
         if code == -signal.SIGALRM or time.perf_counter() - started > self._limits.seconds:
             return too_long(self._limits, started)
-        if code == -signal.SIGKILL:
+        if -code in _FROM_OUTSIDE:
             return out_of_memory("the query's process was ended from outside", started)
         megabytes = self._limits.memory / 1e6
         return out_of_memory(

@@ -1,0 +1,1 @@
+"""Small queries that check what an agent's query rests on."""

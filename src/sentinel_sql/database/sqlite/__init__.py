@@ -1,0 +1,1 @@
+"""SQLite files: read-only, bounded, with their own clock."""

@@ -1,0 +1,1 @@
+"""An index of the names, codes and labels that a database stores."""
