@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.batch_server.tiny_model import ByteText, plain_logits, tiny_batch, tiny_weights
 from tools.batch_server.batch import Batch, Job
 from tools.batch_server.cache_store import LEAST_PREFIX
 from tools.batch_server.chat_request import ChatRequest, RequestRefusedError
-from tools.batch_server.endpoint import LOOPBACK, Endpoint
+from tools.batch_server.endpoint import LOOPBACK, Endpoint, listen
 from tools.batch_server.model import Model, Piece
 
 from sentinel_sql.agent.openai import OpenAIModel, list_models
-from tests.batch_server.tiny_model import ByteText, plain_logits, tiny_batch, tiny_weights
 
 RULES = "Rules that stand before every question. " * 8
 assert len(RULES) > LEAST_PREFIX
@@ -52,8 +53,8 @@ def chosen(job: Job) -> list[int]:
 
 
 @contextmanager
-def served(batch: Batch) -> Iterator[Endpoint]:
-    endpoint = Endpoint(0, batch=batch, text=ByteText(), name="tiny")  # type: ignore[arg-type]
+def served(batch: Batch, listener: socket.socket | None = None) -> Iterator[Endpoint]:
+    endpoint = Endpoint(listener or listen(0), batch=batch, text=ByteText(), name="tiny")  # type: ignore[arg-type]
     threads = [threading.Thread(target=work) for work in (endpoint.serve_forever, batch.run)]
     for thread in threads:
         thread.start()
@@ -171,7 +172,7 @@ def test_a_chat_too_long_for_the_context_is_refused() -> None:
 def test_the_products_own_client_gets_text_log_probabilities_and_counts() -> None:
     request = asked(RULES, "How many?", most_tokens=16)
     with served(tiny_batch()) as endpoint:
-        url = f"http://{LOOPBACK}:{endpoint.server_port}/v1"
+        url = f"http://{LOOPBACK}:{endpoint.server_address[1]}/v1"
         assert list_models(url) == ("tiny",)
         with OpenAIModel(base_url=url, model="tiny", max_tokens=16, top=20) as model:
             reply = model.complete([*request.messages])  # type: ignore[list-item]
@@ -190,7 +191,7 @@ def test_many_clients_at_once_each_get_their_own_reply() -> None:
     words = [f"How many {at}?" for at in range(6)]
     texts: dict[str, str] = {}
     with served(tiny_batch(most_chats=4)) as endpoint:
-        url = f"http://{LOOPBACK}:{endpoint.server_port}/v1"
+        url = f"http://{LOOPBACK}:{endpoint.server_address[1]}/v1"
 
         def ask(word: str) -> None:
             with OpenAIModel(base_url=url, model="tiny", max_tokens=16) as model:
@@ -219,7 +220,7 @@ def test_a_bad_request_gets_one_line_and_the_next_is_served(
     path: str, body: bytes, status: int
 ) -> None:
     with served(tiny_batch()) as endpoint:
-        connection = http.client.HTTPConnection(LOOPBACK, endpoint.server_port)
+        connection = http.client.HTTPConnection(LOOPBACK, endpoint.server_address[1])
         connection.request("POST", path, body)
         refused = connection.getresponse()
         error = json.loads(refused.read())["error"]
@@ -229,6 +230,25 @@ def test_a_bad_request_gets_one_line_and_the_next_is_served(
         connection.request("GET", "/health")
         assert connection.getresponse().read() == b'{"status": "ok"}'
         connection.close()
+
+
+def test_a_client_that_comes_before_the_model_waits_for_it() -> None:
+    texts: list[str] = []
+    listener = listen(0)
+    url = f"http://{LOOPBACK}:{listener.getsockname()[1]}/v1"
+
+    def ask() -> None:
+        with OpenAIModel(base_url=url, model="tiny", max_tokens=16, retries=0) as model:
+            texts.append(model.complete([{"role": "user", "content": "early"}]).text)
+
+    early = threading.Thread(target=ask)
+    early.start()
+    early.join(0.2)
+    assert early.is_alive()
+    with served(tiny_batch(), listener):
+        early.join(60)
+    (alone,) = answer(tiny_batch(), [asked("early", most_tokens=16)])
+    assert texts == [alone.reply.text]
 
 
 def test_the_end_releases_who_waits() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.batch_server.tiny_model import SIZES, plain_logits, tiny_model, tiny_weights
 from tools.batch_server.attention import attend, causal_mask, join
 from tools.batch_server.chat_cache import ChatCache
 from tools.batch_server.linear_layers import LINEARS
 from tools.batch_server.model import Piece
-
-from tests.batch_server.tiny_model import SIZES, plain_logits, tiny_model, tiny_weights
 
 CLOSE: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-4}
 
@@ -52,7 +52,7 @@ def test_a_chat_read_in_pieces_over_a_prefix_is_the_chat_read_at_once(
     if shared:
         model.read([Piece(cache=start, tokens=tokens[:shared])])
     cache = ChatCache(SIZES, start.as_prefix(shared)) if shared else start
-    for begin, end in zip(cuts, cuts[1:], strict=False):
+    for begin, end in itertools.pairwise(cuts):
         states = model.read([Piece(cache=cache, tokens=tokens[begin:end])])
     plain = plain_logits(tokens.tolist(), weights)
     torch.testing.assert_close(model.logits(states)[0], plain[-1], **CLOSE)
