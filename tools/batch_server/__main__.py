@@ -12,7 +12,7 @@ import torch
 
 from .batch import Batch
 from .chat_text import ChatText
-from .endpoint import LOOPBACK, Endpoint
+from .endpoint import LOOPBACK, Endpoint, listen
 from .gguf_file import GgufFile, UnservableError
 from .linear_layers import LINEARS, best_precision
 from .model import Model
@@ -23,10 +23,15 @@ def main() -> int:
     settings = _parser().parse_args()
     torch.set_num_threads(settings.threads)
     try:
+        listener = listen(settings.port)
+        port = listener.getsockname()[1]
         file = GgufFile(settings.gguf)
         text = ChatText(file)
         precision = settings.precision or best_precision()
         model = Model(file.sizes, file.tensor, LINEARS[precision])
+    except OSError as error:
+        print(f"port {settings.port}: {error.strerror}; choose another --port", file=sys.stderr)
+        return 2
     except UnservableError as error:
         print(error, file=sys.stderr)
         return 2
@@ -36,15 +41,11 @@ def main() -> int:
         context=settings.context,
         cache_bytes=int(settings.cache_gb * 2**30),
     )
-    try:
-        endpoint = Endpoint(settings.port, batch=batch, text=text, name=settings.gguf.stem)
-    except OSError as error:
-        print(f"port {settings.port}: {error.strerror}; choose another --port", file=sys.stderr)
-        return 2
+    endpoint = Endpoint(listener, batch=batch, text=text, name=settings.gguf.stem)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: batch.end())
     threading.Thread(target=endpoint.serve_forever, daemon=True).start()
-    print(f"serving http://{LOOPBACK}:{endpoint.server_port}/v1 in {precision}", flush=True)
+    print(f"serving http://{LOOPBACK}:{port}/v1 in {precision}", flush=True)
     batch.run()
     endpoint.shutdown()
     return 0

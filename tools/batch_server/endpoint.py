@@ -25,21 +25,37 @@ PULSE = 1.0
 """Seconds between two looks at whether the client is still there."""
 
 
+WAITING_CLIENTS = 128
+"""Connections that may wait to be accepted."""
+
+
+def listen(port: int) -> socket.socket:
+    """Open a port on the loopback address; 0 takes a free one.
+
+    Clients may connect at once. Their requests wait until an `Endpoint` serves.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    return socket.create_server((LOOPBACK, port), backlog=WAITING_CLIENTS)
+
+
 class Endpoint(ThreadingHTTPServer):
     """A server of chat completions; one thread for each connection.
 
     Args:
-        port: port on the loopback address; 0 takes a free one.
+        listener: of `listen`.
         batch: answers the chats.
         text: the model's tokenizer.
         name: the model's name.
     """
 
     daemon_threads = True
-    request_queue_size = 128
 
-    def __init__(self, port: int, *, batch: Batch, text: ChatText, name: str) -> None:
-        super().__init__((LOOPBACK, port), _Handler)
+    def __init__(self, listener: socket.socket, *, batch: Batch, text: ChatText, name: str) -> None:
+        super().__init__(listener.getsockname(), _Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
         self.batch = batch
         self.text = text
         self.name = name
