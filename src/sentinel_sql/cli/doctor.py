@@ -24,12 +24,12 @@ EXAMPLE = "Example: sentinel doctor --database mimic_iv.sqlite --base-url http:/
 
 LIBRARIES = (
     *("httpx", "numpy", "pydantic", "rich", "scikit-learn"),
-    *("sqlglot", "threadpoolctl", "typer"),
+    *("sniffio", "sqlglot", "threadpoolctl", "typer"),
 )
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
-EXTRAS = ("encoders", "fast", "http2", "onnx", "postgres", "report")
+EXTRAS = ("duckdb", "encoders", "fast", "http2", "onnx", "postgres", "report")
 """Sets of optional libraries, as in the project's metadata."""
 
 Standing = Literal["ok", "absent", "broken"]

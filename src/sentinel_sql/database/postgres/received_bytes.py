@@ -18,7 +18,7 @@ class ReceivedBytes:
     """Counts from now on what arrives at a socket.
 
     Linux counts the bytes of a TCP connection. On other sockets the bytes that wait before each
-    read are added up. That is at least half of them on a Unix socket.
+    read are added up. These are fewer: what arrives during a read is not counted.
     """
 
     def __init__(self, descriptor: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from contextlib import suppress
 from typing import Any, Final
@@ -22,6 +23,7 @@ from sentinel_sql.database.kept_rows import KeptRows
 from sentinel_sql.database.postgres.connection import (
     BoundedConnection,
     OutOfTimeError,
+    TooMuchAtOnceError,
     connect,
 )
 from sentinel_sql.database.postgres.values import (
@@ -199,7 +201,13 @@ class Session:
         rows: list[tuple[Any, ...]] = transformer.load_rows(0, count, tuple)
         if converted:
             rows = [_with_cells(row, converted) for row in rows]
-        return kept.add_all(rows)
+        more = kept.add_all(rows)
+        # a fast server sends a whole row within one read, before anything could be counted
+        taken = max(map(_size, rows), default=0) if kept.cells_cut or kept.full else 0
+        if taken > self._connection.most_bytes:
+            self._connection.close()
+            raise TooMuchAtOnceError
+        return more
 
     def _stop(self) -> None:
         """Drop the rest of a result, or cancel a long one: a cancel takes another connection."""
@@ -296,6 +304,10 @@ def _columns(part: PGresult) -> tuple[tuple[str, ...], list[int]]:
         (part.fname(place) or b"").decode("utf-8", "replace") for place in range(part.nfields)
     )
     return names, [place for place in range(part.nfields) if part.ftype(place) not in PLAIN_TYPES]
+
+
+def _size(row: tuple[Cell, ...]) -> int:
+    return sum(map(sys.getsizeof, row))
 
 
 def _with_cells(row: tuple[Any, ...], converted: list[int]) -> tuple[Cell, ...]:
