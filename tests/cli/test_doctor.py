@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sentinel_sql.cli.doctor import EXTRAS, LIBRARIES
 from sentinel_sql.cli.main import app
+from sentinel_sql.cli.verbs.doctor import EXTRAS, LIBRARIES
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 

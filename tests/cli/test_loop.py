@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from command_project import Project, Sentinel, made_up_questions, scripted_agent
-from sentinel_sql.cli.collect import _progress
+from sentinel_sql.cli.verbs.collect import _progress
 from sentinel_sql.monitor.bundle import load
 from sentinel_sql.pipeline.collect import Progress
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_project import Project, Sentinel
-from sentinel_sql.cli.migrate import FOLDERS
+from sentinel_sql.cli.verbs.migrate import FOLDERS
 from sentinel_sql.errors import UncheckedWarning
 from sentinel_sql.evaluation_store.folder import DOCUMENT
 from sentinel_sql.labels.file import read_labels

@@ -12,7 +12,9 @@ from typing import Annotated, TextIO
 import typer
 
 from sentinel_sql.address import without_secrets
-from sentinel_sql.cli import (
+from sentinel_sql.cli.output import shown
+from sentinel_sql.cli.settings import read_settings
+from sentinel_sql.cli.verbs import (
     ask,
     audit,
     bench,
@@ -33,8 +35,6 @@ from sentinel_sql.cli import (
     rivals,
     show,
 )
-from sentinel_sql.cli.output import shown
-from sentinel_sql.cli.settings import read_settings
 from sentinel_sql.errors import SentinelError, UncheckedWarning
 
 EXIT_CODES = (

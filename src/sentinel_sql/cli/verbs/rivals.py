@@ -28,7 +28,6 @@ from sentinel_sql.cli.agents import (
     notes_of,
     react_agent,
 )
-from sentinel_sql.cli.evaluate import Pool
 from sentinel_sql.cli.options import (
     DatabaseAddress,
     MemoryMegabytes,
@@ -40,6 +39,7 @@ from sentinel_sql.cli.options import (
     limits_of,
 )
 from sentinel_sql.cli.output import AsJson, emit, facts, fail_if_all_failed, progress, say
+from sentinel_sql.cli.verbs.evaluate import Pool
 
 if TYPE_CHECKING:
     from sentinel_sql.agent.react import ReactAgent

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.evaluate import Pool
 from sentinel_sql.cli.kept_tables import check_place, keep
 from sentinel_sql.cli.options import LabelsFile, PoolsFile, Store
 from sentinel_sql.cli.output import AsJson, emit, progress, say
+from sentinel_sql.cli.verbs.evaluate import Pool
 from sentinel_sql.errors import InputError
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from sentinel_sql.cli.agents import (
     prober_of,
     react_agent,
 )
-from sentinel_sql.cli.demo import FOLDER
 from sentinel_sql.cli.options import (
     DATABASE_KINDS,
     MemoryMegabytes,
@@ -41,6 +40,7 @@ from sentinel_sql.cli.options import (
 )
 from sentinel_sql.cli.output import AsJson, emit, say, terminal
 from sentinel_sql.cli.settings import is_on_command_line
+from sentinel_sql.cli.verbs.demo import FOLDER
 
 if TYPE_CHECKING:
     from rich.console import Console

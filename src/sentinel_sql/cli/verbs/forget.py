@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from sentinel_sql.cli.erasers import ERASERS
-from sentinel_sql.cli.migrate import kind_of
 from sentinel_sql.cli.output import AsJson, emit
+from sentinel_sql.cli.verbs.migrate import kind_of
 from sentinel_sql.errors import InputError, SentinelError
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def bench(
 
 
 def _measure(name: str) -> Callable[[], dict[str, Any]]:
-    path = Path(__file__).resolve().parents[3] / "benchmarks" / f"{name}.py"
+    path = Path(__file__).resolve().parents[4] / "benchmarks" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"sentinel_benchmarks_{name}", path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise InputError("the benchmarks are part of the source checkout: clone it and run there")

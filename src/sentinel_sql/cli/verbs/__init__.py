@@ -1,0 +1,1 @@
+"""The verbs of the `sentinel` command, a file each."""
