@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import time
-import weakref
 from collections.abc import Set
 from contextlib import closing
 from dataclasses import replace
@@ -14,12 +13,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from sentinel_sql.address import without_secrets
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.duckdb.faults import fault
 from sentinel_sql.database.duckdb.schema_reader import read_schema, views_with_clock
 from sentinel_sql.database.executor import Cell, DatabaseHealth, ExecutionResult, Limits
 from sentinel_sql.database.failures import FileFaultError, failed, too_long
+from sentinel_sql.database.read_only import ReadOnlyDatabase, check_database_file
 from sentinel_sql.database.statements.clock import DUCKDB_CLOCK, with_clock
 from sentinel_sql.database.statements.clock_views import check_views
 from sentinel_sql.database.statements.duckdb_rules import DUCKDB_RULES
@@ -27,7 +26,7 @@ from sentinel_sql.database.statements.rules import check_tree
 from sentinel_sql.database.statements.statement import RefusedError, read_statement
 from sentinel_sql.database.worker.pool import RunnerPool
 from sentinel_sql.database.worker.process import WorkerProcess
-from sentinel_sql.errors import DatabaseError, InputError
+from sentinel_sql.errors import DatabaseError
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.paths import path_of
 
@@ -35,13 +34,15 @@ _SCHEMA_LIMITS: Final = Limits(rows=5_000_000, cell=10_000_000, total=1_000_000_
 """Bounds of the queries that read the schema, which aren't an agent's."""
 
 
-class DuckdbDatabase:
+class DuckdbDatabase(ReadOnlyDatabase):
     """A read-only DuckDB file; safe to use from several threads.
 
     Every statement is checked here and runs in a worker process; nothing of DuckDB is loaded into
     this process. Make a database with `open`, and `close` it, or use it in a `with` statement.
     While it is open, no program can write the file: that is DuckDB's rule.
     """
+
+    dialect: Final = "duckdb"
 
     def __init__(
         self,
@@ -53,14 +54,10 @@ class DuckdbDatabase:
         clock_views: Set[tuple[str, str]],
         limits: Limits,
     ) -> None:
+        super().__init__(name=name, clock=clock, schema=schema, limits=limits)
         self._path = path
-        self._name = name
-        self._clock = clock
-        self._schema = schema
         self._clock_views = clock_views
-        self._limits = limits
         self._pool = RunnerPool(self._start, what=f"database {path}")
-        _opened.add(self)
 
     @classmethod
     def open(
@@ -87,11 +84,7 @@ class DuckdbDatabase:
         path = path_of(re.sub(r"^duckdb(\+\w+)?:///?", "", os.fspath(path), count=1))
         name = path.stem if name is None else name
         clock = default_clock(name) if clock is None else check_clock(clock)
-        if not os.path.isfile(path):
-            what = "is a folder" if os.path.isdir(path) else "isn't there"
-            raise DatabaseError(
-                f"database {without_secrets(str(path))} {what}; give the path of a DuckDB file"
-            )
+        check_database_file(path, kind="DuckDB")
         limits = Limits() if limits is None else limits
         schema, clock_views = _first_look(path, limits)
         if not schema.tables:
@@ -108,47 +101,11 @@ class DuckdbDatabase:
         return database
 
     @property
-    def name(self) -> str:
-        """Name by which questions and trajectories refer to it."""
-        return self._name
-
-    @property
     def file(self) -> Path:
         """The file of the database."""
         return self._path
 
-    @property
-    def clock(self) -> str:
-        """The database's own current time, `YYYY-MM-DD HH:MM:SS`."""
-        return self._clock
-
-    @property
-    def dialect(self) -> str:
-        """`duckdb`."""
-        return "duckdb"
-
-    @property
-    def schema(self) -> Schema:
-        """Tables, views, columns and keys at the time of opening."""
-        return self._schema
-
-    @property
-    def limits(self) -> Limits:
-        """Bounds of each execution."""
-        return self._limits
-
-    def execute(self, sql: str) -> ExecutionResult:
-        """Run one read-only statement; errors of the SQL are results, not exceptions.
-
-        Raises:
-            InputError: `sql` is no text.
-            DatabaseError: the file is damaged, locked or unreadable, or this object is closed.
-        """
-        if not isinstance(sql, str):
-            raise InputError(
-                f"SQL is a text, and this is {type(sql).__name__}: give one statement as a str"
-            )
-        started = time.perf_counter()
+    def _execute(self, sql: str, started: float) -> ExecutionResult:
         try:
             statement = read_statement(sql, self.dialect)
             check_tree(statement, DUCKDB_RULES)
@@ -184,28 +141,11 @@ class DuckdbDatabase:
         """End every worker; a busy worker ends after its execution."""
         self._pool.close()
 
-    def __enter__(self) -> DuckdbDatabase:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _start(self) -> WorkerProcess:
         return _worker(self._path, self._clock, self._limits)
 
     def _reset_after_fork(self) -> None:
         self._pool.reset_after_fork()
-
-
-_opened: weakref.WeakSet[DuckdbDatabase] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for database in _opened:
-        database._reset_after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 def _worker(path: Path, clock: str, limits: Limits) -> WorkerProcess:

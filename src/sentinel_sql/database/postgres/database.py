@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 import time
-import weakref
 from collections.abc import Set
 from typing import Final
 
@@ -29,6 +27,7 @@ from sentinel_sql.database.postgres.session import (
     StaleSessionError,
     UnansweredError,
 )
+from sentinel_sql.database.read_only import ReadOnlyDatabase
 from sentinel_sql.database.statements.clock import POSTGRES_CLOCK, with_clock
 from sentinel_sql.database.statements.clock_views import check_views
 from sentinel_sql.database.statements.postgres_rules import POSTGRES_RULES
@@ -53,13 +52,15 @@ FROM pg_catalog.pg_settings WHERE name = 'temp_file_limit'
 _STARTING: Final = re.compile("starting up|recovery mode|not yet accepting")
 
 
-class PostgresDatabase:
+class PostgresDatabase(ReadOnlyDatabase):
     """A read-only PostgreSQL database; safe to use from several threads.
 
     Each execution takes an idle session or starts a new one. Make a database with `open`, and
     `close` it, or use it in a `with` statement. After a fork, parent and child each use their own
     sessions.
     """
+
+    dialect: Final = "postgres"
 
     def __init__(
         self,
@@ -72,16 +73,12 @@ class PostgresDatabase:
         limits: Limits,
         first: Session,
     ) -> None:
+        super().__init__(name=name, clock=clock, schema=schema, limits=limits)
         self._address = address
-        self._name = name
-        self._clock = clock
-        self._schema = schema
-        self._limits = limits
         self._clock_views = clock_views
         self._lock = threading.Lock()
         self._idle = [first]
         self._closed = False
-        _opened.add(self)
 
     @classmethod
     def open(
@@ -139,47 +136,11 @@ class PostgresDatabase:
         )
 
     @property
-    def name(self) -> str:
-        """Name by which questions and trajectories refer to it."""
-        return self._name
-
-    @property
-    def clock(self) -> str:
-        """The database's own current time, `YYYY-MM-DD HH:MM:SS`."""
-        return self._clock
-
-    @property
-    def dialect(self) -> str:
-        """`postgres`."""
-        return "postgres"
-
-    @property
     def time_zone(self) -> str:
         """The time zone of every session."""
         return TIME_ZONE
 
-    @property
-    def schema(self) -> Schema:
-        """Tables, views, columns and keys that the role could read at the time of opening."""
-        return self._schema
-
-    @property
-    def limits(self) -> Limits:
-        """Bounds of each execution."""
-        return self._limits
-
-    def execute(self, sql: str) -> ExecutionResult:
-        """Run one read-only statement; errors of the SQL are results, not exceptions.
-
-        Raises:
-            InputError: `sql` is no text.
-            DatabaseError: the server or the connection fails, or this object is closed.
-        """
-        if not isinstance(sql, str):
-            raise InputError(
-                f"SQL is a text, and this is {type(sql).__name__}: give one statement as a str"
-            )
-        started = time.perf_counter()
+    def _execute(self, sql: str, started: float) -> ExecutionResult:
         try:
             statement = read_statement(sql, self.dialect)
             check_tree(statement, POSTGRES_RULES)
@@ -247,12 +208,6 @@ class PostgresDatabase:
         for session in idle:
             session.close()
 
-    def __enter__(self) -> PostgresDatabase:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _take(self) -> Session:
         with self._lock:
             if self._closed:
@@ -317,13 +272,4 @@ def _conninfo(address: str, limits: Limits) -> str:
     return make_conninfo(address, client_encoding="UTF8", **more)
 
 
-_opened: weakref.WeakSet[PostgresDatabase] = weakref.WeakSet()
 _left_to_parents: list[Session] = []
-
-
-def _after_fork() -> None:
-    for database in _opened:
-        database._reset_after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
-import time
-import weakref
 from contextlib import closing, suppress
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from sentinel_sql.address import without_secrets
 from sentinel_sql.arguments import checked
 from sentinel_sql.database.clock import check_clock, default_clock
 from sentinel_sql.database.deadline import Deadlines
 from sentinel_sql.database.executor import DatabaseHealth, ExecutionResult, Limits
 from sentinel_sql.database.failures import FileFaultError
+from sentinel_sql.database.read_only import ReadOnlyDatabase, check_database_file
 from sentinel_sql.database.sqlite.connection import (
     REMEDIES,
     Connection,
@@ -27,7 +24,7 @@ from sentinel_sql.database.sqlite.connection import (
 from sentinel_sql.database.sqlite.schema_reader import read_schema
 from sentinel_sql.database.worker.pool import PATIENCE, RunnerPool
 from sentinel_sql.database.worker.process import WorkerProcess
-from sentinel_sql.errors import DatabaseError, InputError
+from sentinel_sql.errors import DatabaseError
 from sentinel_sql.schema import Schema
 from sentinel_sql.storage.paths import path_of
 
@@ -37,13 +34,15 @@ _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 _Runner: TypeAlias = Connection | WorkerProcess
 
 
-class SqliteDatabase:
+class SqliteDatabase(ReadOnlyDatabase):
     """A read-only SQLite file; safe to use from several threads.
 
     SQL runs in worker processes. Each execution takes an idle process, or starts a new one if none
     becomes idle soon. Make a database with `open`, and `close` it, or use it in a `with` statement.
     After a fork, parent and child each use their own workers.
     """
+
+    dialect: Final = "sqlite"
 
     def __init__(
         self,
@@ -56,18 +55,14 @@ class SqliteDatabase:
         limits: Limits,
         in_process: bool,
     ) -> None:
+        super().__init__(name=name, clock=clock, schema=schema, limits=limits)
         self._uri = uri
         self._path = path
-        self._name = name
-        self._clock = clock
-        self._schema = schema
-        self._limits = limits
         self._in_process = in_process
         self._deadlines = Deadlines()
         self._pool: RunnerPool[_Runner] = RunnerPool(
             self._start, what=f"database {path}", patience=0.0 if in_process else PATIENCE
         )
-        _opened.add(self)
 
     @classmethod
     @checked
@@ -98,11 +93,7 @@ class SqliteDatabase:
         path = path_of(path)
         name = path.stem if name is None else name
         clock = default_clock(name) if clock is None else check_clock(clock)
-        if not os.path.isfile(path):
-            what = "is a folder" if os.path.isdir(path) else "isn't there"
-            raise DatabaseError(
-                f"database {without_secrets(str(path))} {what}; give the path of a SQLite file"
-            )
+        check_database_file(path, kind="SQLite")
         uri, schema = _first_look(path)
         if not schema.tables:
             raise DatabaseError(f"database {path} holds no tables; give the path of a filled one")
@@ -128,34 +119,9 @@ class SqliteDatabase:
         return database
 
     @property
-    def name(self) -> str:
-        """Name by which questions and trajectories refer to it."""
-        return self._name
-
-    @property
     def file(self) -> Path:
         """The file of the database."""
         return self._path
-
-    @property
-    def clock(self) -> str:
-        """The database's own current time, `YYYY-MM-DD HH:MM:SS`."""
-        return self._clock
-
-    @property
-    def dialect(self) -> str:
-        """`sqlite`."""
-        return "sqlite"
-
-    @property
-    def schema(self) -> Schema:
-        """Tables, views, columns and foreign keys at the time of opening."""
-        return self._schema
-
-    @property
-    def limits(self) -> Limits:
-        """Bounds of each execution."""
-        return self._limits
 
     @property
     def memory_held_by(self) -> str:
@@ -171,18 +137,7 @@ class SqliteDatabase:
                 raise _fault(self._path, fault.code, str(fault)) from fault
             return worker.memory_held_by
 
-    def execute(self, sql: str) -> ExecutionResult:
-        """Run one read-only statement; errors of the SQL are results, not exceptions.
-
-        Raises:
-            InputError: `sql` is no text.
-            DatabaseError: the file is damaged, locked or unreadable, or this object is closed.
-        """
-        if not isinstance(sql, str):
-            raise InputError(
-                f"SQL is a text, and this is {type(sql).__name__}: give one statement as a str"
-            )
-        started = time.perf_counter()
+    def _execute(self, sql: str, started: float) -> ExecutionResult:
         with self._pool.runner() as runner:
             try:
                 return runner.run(sql, started)
@@ -202,12 +157,6 @@ class SqliteDatabase:
         """End every worker; a busy worker ends after its execution."""
         self._pool.close()
         self._deadlines.close()
-
-    def __enter__(self) -> SqliteDatabase:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _start(self) -> _Runner:
         if not self._in_process:
@@ -239,17 +188,6 @@ def open_sqlite(
     """
     path = re.sub(r"sqlite(\+\w+)?:///?", "", address, count=1)
     return SqliteDatabase.open(path, name=name, clock=clock, limits=limits)
-
-
-_opened: weakref.WeakSet[SqliteDatabase] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for database in _opened:
-        database._reset_after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 def _first_look(path: Path) -> tuple[str, Schema]:
