@@ -58,6 +58,7 @@ def test_types_docstrings_and_messages_are_left_alone(tool: ModuleType) -> None:
         assert mutant.kind == "dropped statement" or "a bar of {1 + 1}" in code
 
 
+@pytest.mark.slow
 def test_equal_seeds_draw_equal_mutants_of_every_room(tool: ModuleType) -> None:
     package = ROOT / "src" / tool.PACKAGE
     first, again, other = (tool.draw(package, seed=seed, count=80) for seed in (1, 1, 2))

@@ -18,6 +18,7 @@ def encoder(tmp_path: Path) -> Path:
     return make_encoder(tmp_path / "encoder", texts, layers=1, width=16, longest=128)
 
 
+@pytest.mark.slow
 def test_an_encoder_on_a_shared_trunk_is_fitted_served_and_shown(
     sentinel: Sentinel, fitted: Project, encoder: Path, tmp_path: Path
 ) -> None:

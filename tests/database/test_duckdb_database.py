@@ -174,6 +174,7 @@ def test_an_error_is_one_short_line(sql: str, says: str, clinic: DuckdbDatabase)
     assert "LINE 1" not in str(result.error)
 
 
+@pytest.mark.slow
 def test_a_million_rows_stream_to_the_cap_in_flat_memory(duckdb_clinic: Path) -> None:
     limits = Limits(rows=1_000_000, total=500_000_000, memory=250_000_000)
     with DuckdbDatabase.open(duckdb_clinic, limits=limits) as database:

@@ -20,6 +20,7 @@ def benchmark() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_runaways_stop_within_half_their_deadline_again_and_2_gb_take_under_300_mb(
     benchmark: ModuleType, ward_file: Path
 ) -> None:

@@ -184,9 +184,13 @@ def test_every_bundled_recording_agrees_with_its_provenance() -> None:
     assert sum(path.stat().st_size for path in bundled().values()) <= RECORDINGS_LIMIT
 
 
-def test_live_guard_ends_every_bundled_run_as_the_evaluation_does(
-    bundled_demo: DemoFolder,
+@pytest.mark.parametrize("each", [6, pytest.param(1, marks=pytest.mark.slow)])
+def test_live_guard_ends_bundled_runs_as_the_evaluation_does(
+    bundled_demo: DemoFolder, each: int
 ) -> None:
     for early_stop in (False, True):
-        live, replayed = ended_live_and_replayed(bundled_demo, stakes=1.0, early_stop=early_stop)
+        live, replayed = ended_live_and_replayed(
+            bundled_demo, stakes=1.0, early_stop=early_stop, each=each
+        )
         assert live == replayed
+        assert len(live) >= 900 / each

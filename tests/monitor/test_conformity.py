@@ -41,8 +41,12 @@ SERVED: Mapping[str, Mapping[str, Any]] = {
     "encoder, onnx-int8": {"serve": "onnx-int8"},
 }
 KINDS = (*LIGHT, *SERVED)
+LONG = ("embedding, onnx", "encoder, onnx", "encoder, onnx-int8")
+"""Kinds of head whose tests take seconds, and that differ from others in how they are served."""
 
-of_every_kind = pytest.mark.parametrize("kind", KINDS)
+of_every_kind = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in LONG)) for kind in KINDS]
+)
 
 
 @dataclass(frozen=True, kw_only=True)

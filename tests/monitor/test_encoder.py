@@ -145,6 +145,7 @@ def test_distilbert_can_be_trained_and_exported(
     assert np.abs(by_torch.score(texts) - by_graph.score(texts)).max() <= 1e-3
 
 
+@pytest.mark.slow
 def test_resumed_fit_equals_an_uninterrupted_fit(tiny_encoder: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     command = [sys.executable, killed_fit.__file__, str(tiny_encoder), str(work)]
@@ -255,6 +256,7 @@ for run in planted_store(4, seed=5)[0]:
         assert [float(score) for score in line.split()] == pytest.approx(scores, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_finished_fit_is_reused_from_its_work_folder(tiny_encoder: Path, tmp_path: Path) -> None:
     made, pools, labels = planted_store(120, seed=8)
     told: list[str] = []

@@ -243,6 +243,7 @@ def minilm() -> Path:
     return Path(found.origin).parent / "model"
 
 
+@pytest.mark.slow
 def test_real_weights_separate_topics_on_unseen_templates(minilm: Path) -> None:
     made, _, labels = planted_store(80, seed=4, templates=40)
     head = EmbeddingHead(encoder=str(minilm))
@@ -261,6 +262,7 @@ def test_real_weights_separate_topics_on_unseen_templates(minilm: Path) -> None:
     assert fitted.encoder.description.limit == 512
 
 
+@pytest.mark.slow
 def test_int8_weights_keep_the_direction_of_real_vectors(minilm: Path) -> None:
     texts = [
         Text(question=f"QUESTION: {asked}")

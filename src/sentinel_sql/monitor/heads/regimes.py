@@ -212,11 +212,16 @@ def _fit_slopes(
 def _solve(
     scores: Floats, targets: Bools, weights: Floats, tightness: float
 ) -> tuple[Floats, float]:
-    from sklearn.exceptions import ConvergenceWarning  # a guard starts without it
+    from sklearn import config_context  # a guard starts without it
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=tightness or 1.0, solver="newton-cholesky", max_iter=200)
-    with warnings.catch_warnings():
+    # The library's checks would take as long as these small fits.
+    with (
+        warnings.catch_warnings(),
+        config_context(assume_finite=True, skip_parameter_validation=True),
+    ):
         # If Newton's line search fails to improve, the library goes on with lbfgs.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(scores, targets, sample_weight=weights)
