@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from postgres_cluster import PostgresCluster
 from sentinel_sql.cli.main import app
 from sentinel_sql.cli.verbs.doctor import EXTRAS, LIBRARIES
 
@@ -43,3 +44,22 @@ def test_missing_extra_is_absent_and_no_fault(
     )
     assert found["extra fast"]["standing"] == "absent"
     assert found["sqlglot"]["standing"] == "ok"
+
+
+def test_needless_rights_are_warnings_with_their_remedies_and_no_fault(
+    postgres_cluster: PostgresCluster,
+) -> None:
+    import psycopg
+
+    address = postgres_cluster.create("doctor")
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE t (x int)")
+    shown = CliRunner().invoke(app, ["doctor", "--database", address, "--json"])
+    assert shown.exit_code == 0
+    document = json.loads(shown.stdout)
+    found = [it for it in document["findings"] if it["name"] == "database"]
+    assert [it["standing"] for it in found] == ["ok"] + ["warning"] * (len(found) - 1)
+    assert any("superuser" in it["detail"] for it in found[1:])
+    table = CliRunner().invoke(app, ["doctor", "--database", address]).stdout
+    assert "warning" in table
+    assert max(map(len, table.splitlines())) <= 80

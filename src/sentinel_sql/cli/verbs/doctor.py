@@ -32,8 +32,9 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 EXTRAS = ("duckdb", "encoders", "fast", "http2", "onnx", "postgres", "report")
 """Sets of optional libraries, as in the project's metadata."""
 
-Standing = Literal["ok", "absent", "broken"]
-"""`absent`: an extra that isn't installed, or no settings; this is no fault."""
+Standing = Literal["ok", "absent", "warning", "broken"]
+"""`absent`: an extra that isn't installed, or no settings; this is no fault. `warning`: it works,
+and its owner should change something; the exit code stays 0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +67,7 @@ def doctor(
     """Check this installation, and a database, a bundle or an endpoint if you name one."""
     findings = [_python(), _sqlite(), *_libraries(), *_extras(), _settings(context.obj)]
     if database is not None:
-        findings.append(_database(database, clock))
+        findings.extend(_database(database, clock))
     if monitor is not None:
         findings.append(_monitor(monitor))
     if base_url is not None:
@@ -134,7 +135,8 @@ def _extras() -> Iterator[Finding]:
         )
 
 
-def _database(address: str, clock: str | None) -> Finding:
+def _database(address: str, clock: str | None) -> list[Finding]:
+    """Check a database; what its owner should change are findings of their own."""
     from sentinel_sql.database.opening import open_database
     from sentinel_sql.database.value_index.opening import columns_in
 
@@ -142,20 +144,19 @@ def _database(address: str, clock: str | None) -> Finding:
         with open_database(address, clock=clock) as opened:
             health = opened.health()
             indexed = columns_in(opened)
-            detail = "; ".join(
-                [
-                    f"{len(opened.schema.tables)} tables, clock {opened.clock}",
-                    health.detail,
-                    *health.warnings,
-                    "no value index"
-                    if indexed is None
-                    else "value index of "
-                    + ", ".join(f"{it.table}.{it.column} ({it.texts})" for it in indexed),
-                ]
+            index = (
+                "no value index"
+                if indexed is None
+                else "value index of "
+                + ", ".join(f"{it.table}.{it.column} ({it.texts})" for it in indexed)
             )
+            detail = f"{len(opened.schema.tables)} tables, clock {opened.clock}"
     except SentinelError as error:
-        return Finding(name="database", standing="broken", detail=str(error))
-    return Finding(name="database", standing="ok", detail=detail)
+        return [Finding(name="database", standing="broken", detail=str(error))]
+    return [
+        Finding(name="database", standing="ok", detail=f"{detail}; {health.detail}; {index}"),
+        *(Finding(name="database", standing="warning", detail=it) for it in health.warnings),
+    ]
 
 
 def _monitor(path: Path) -> Finding:
@@ -183,7 +184,7 @@ def _table(findings: list[Finding]) -> RenderableType:
 
     from sentinel_sql.report.terminal.table import Layout, column, value
 
-    styles = {"ok": "green", "absent": "dim", "broken": "red"}
+    styles = {"ok": "green", "absent": "dim", "warning": "yellow", "broken": "red"}
     layout = Layout(
         columns=(
             column("what", value("name")),

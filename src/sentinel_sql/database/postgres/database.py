@@ -237,7 +237,13 @@ def _with_plain_scheme(address: str) -> str:
     plain = re.sub(r"^postgres(ql)?(\+\w+)?:", "postgresql:", address, flags=re.IGNORECASE)
     try:
         conninfo_to_dict(plain)
-    except psycopg.ProgrammingError:
+    except psycopg.ProgrammingError as error:
+        unknown = re.search(r'query parameter: "(\w+)"', str(error))
+        if unknown is not None:
+            raise InputError(
+                f"{shown_address(plain)} has an option {unknown[1]!r}, which no PostgreSQL "
+                "knows: correct it, or leave it out"
+            ) from None
         raise InputError(
             f"{shown_address(plain)} is no address of a PostgreSQL: write it as "
             "postgresql://user@host:5432/database, with special characters as %XX"

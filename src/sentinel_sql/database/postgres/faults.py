@@ -16,8 +16,8 @@ from sentinel_sql.errors import DatabaseError
 _REMEDIES: Final[Sequence[tuple[str, str]]] = (
     ("password authentication failed", "refuses the password: check user and password"),
     ("no password supplied", "asks for a password: put it into PGPASSWORD or ~/.pgpass"),
-    (r'role ".*" does not exist', "knows no such role: check the user"),
-    (r'database ".*" does not exist', "has no such database: check the name after the slash"),
+    (r'role "(.*)" does not exist', "knows no role {}: check the user"),
+    (r'database "(.*)" does not exist', "has no database {}: check the name after the slash"),
     ("not permitted to log in", "doesn't let this role log in: ALTER ROLE … LOGIN"),
     ("permission denied for database", "doesn't let this role in: GRANT CONNECT ON DATABASE"),
     ("no pg_hba.conf entry", "refuses this host, user or database: see its pg_hba.conf"),
@@ -33,7 +33,8 @@ _REMEDIES: Final[Sequence[tuple[str, str]]] = (
     ("for connection option|invalid port", "is no address that works: check its port and options"),
     ("SSL", "can't agree on an encrypted connection: check sslmode and the certificates"),
 )
-"""What a message of libpq or the server says → what to do. Neither has a code for these."""
+"""What a message of libpq or the server says → what to do. Neither has a code for these. `{}`
+stands for the name in the message."""
 
 _STATES: Final[Mapping[str, str]] = {
     "53100": "has no room on its disk: make some",
@@ -49,7 +50,10 @@ def fault(address: str, error: BaseException) -> DatabaseError:
     state = getattr(error, "sqlstate", None)
     remedy = _STATES.get(state or "")
     if remedy is None:
-        remedy = next((said for seen, said in _REMEDIES if re.search(seen, words)), None)
+        found = ((re.search(seen, words), said) for seen, said in _REMEDIES)
+        remedy = next(
+            (said.format(hidden("".join(it.groups("")), address)) for it, said in found if it), None
+        )
     if remedy is None:
         words = hidden(words, address)[:200] or type(error).__name__
         remedy = f"can't be used ({words}): check the server, and run the command again"
