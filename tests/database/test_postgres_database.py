@@ -334,7 +334,7 @@ FAULTS: dict[str, tuple[Callable[[str], str], str]] = {
     "closed port": (lambda a: a.replace(str(a).rpartition(":")[2][:5], "1/"), "can't be reached"),
     "no tables for this role": (lambda a: a, "holds no table that the role locked may read"),
     "unknown host": (lambda a: a.replace("127.0.0.1", "nohost.invalid"), "is unknown"),
-    "unknown setting": (lambda a: f"{a}?colour=red", "has an option .colour."),
+    "unknown setting": (lambda a: f"{a}?colour=red", "has an option 'colour'"),
     "timeout that is no number": (lambda a: f"{a}?connect_timeout=soon", "connect_timeout"),
     "percent sign": (lambda a: a.replace("locked:", "locked:%zz"), "is no address"),
     "port that is no number": (lambda a: a.replace("127.0.0.1:", "127.0.0.1:x"), "is no address"),
