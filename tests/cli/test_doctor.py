@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_needless_rights_are_warnings_with_their_remedies_and_no_fault(
 ) -> None:
     import psycopg
 
-    address = postgres_cluster.create("doctor")
+    address = postgres_cluster.create(f"doctor{os.getpid()}")
     with psycopg.connect(address) as connection:
         connection.execute("CREATE TABLE t (x int)")
     shown = CliRunner().invoke(app, ["doctor", "--database", address, "--json"])

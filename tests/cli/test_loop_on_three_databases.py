@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -61,16 +62,17 @@ def addresses(
     with closing(duckdb.connect(str(folder / "tiny.duckdb"))) as connection:
         for statement in statements(plain):
             connection.execute(statement)
-    server = postgres_cluster.create("tiny")
+    name = f"tiny{os.getpid()}"
+    server = postgres_cluster.create(name)
     with psycopg.connect(server) as connection:
         for statement in statements(plain):
             connection.execute(statement.encode())
-        connection.execute("CREATE ROLE tiny_reader LOGIN")
-        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO tiny_reader")
+        connection.execute(f"CREATE ROLE {name} LOGIN".encode())
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}".encode())
     return {
         "sqlite": plain,
         "duckdb": f"duckdb:///{folder / 'tiny.duckdb'}",
-        "postgres": postgres_cluster.address("tiny", "tiny_reader"),
+        "postgres": postgres_cluster.address(name, name),
     }
 
 

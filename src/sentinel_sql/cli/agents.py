@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -185,8 +185,27 @@ def prober_of(database: str, clock: str, *, wanted: bool) -> Iterator[Prober | N
     from sentinel_sql.database.opening import open_database
     from sentinel_sql.database.probes.probe import PROBE_LIMITS, Prober
 
-    with open_database(database, clock=clock, limits=PROBE_LIMITS) as opened:
-        yield Prober(opened)
+    with (
+        open_database(database, clock=clock, limits=PROBE_LIMITS) as opened,
+        index_where_possible(opened) as index,
+    ):
+        yield Prober(opened, index=index)
+
+
+@contextmanager
+def index_where_possible(database: Database) -> Iterator[ValueIndex | None]:
+    """Open a database's value index; None, and a word on stderr, where it can't be made."""
+    from sentinel_sql.database.value_index.opening import open_value_index
+    from sentinel_sql.errors import DatabaseError
+
+    with ExitStack() as stack:
+        try:
+            index = stack.enter_context(open_value_index(database))
+        except DatabaseError as error:
+            say(f"sentinel: probes go without a value index: {error}")
+            yield None
+            return
+        yield index
 
 
 def notes_of(path: Path | None) -> str | None:

@@ -14,7 +14,13 @@ from sentinel_sql.database.executor import time_zone_of
 from sentinel_sql.database.probes.probe import Prober, Probing
 from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory.manifest import StoreManifest, read_manifest
-from sentinel_sql.trajectory.record import NearestValue, Probes, Step, Trajectory
+from sentinel_sql.trajectory.record import (
+    MissedSpellings,
+    NearestValue,
+    Probes,
+    Step,
+    Trajectory,
+)
 from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 
@@ -124,11 +130,19 @@ def _manifest(source: str | Path, runs: Sequence[Trajectory], prober: Prober) ->
     )
 
 
-def probe_step(step: Step, prober: Prober) -> Step:
-    """Return the step with probes of its query, if the query ran."""
+def probe_step(step: Step, prober: Prober, *, live: bool = False) -> Step:
+    """Return the step with probes of its query, if the query ran.
+
+    Args:
+        step: the step.
+        prober: the prober of its database.
+        live: the run goes on: the probes get no more time than the query took.
+    """
     if step.sql is None or step.observation.kind not in ("rows", "empty"):
         return step
-    probes = probes_record(prober.probe(step.sql))
+    spent = step.seconds.sql if step.seconds is not None else None
+    own = (spent or 0.0) if live else None
+    probes = probes_record(prober.probe(step.sql, own_seconds=own))
     return step.model_copy(
         update={"observation": step.observation.model_copy(update={"probes": probes})}
     )
@@ -141,6 +155,9 @@ def probes_record(probing: Probing) -> Probes:
         nulls=probing.nulls,
         lookups=probing.lookups,
         nearest=tuple(NearestValue(**asdict(miss)) for miss in probing.near_misses),
+        spellings=None
+        if probing.spellings is None
+        else tuple(MissedSpellings(**asdict(it)) for it in probing.spellings),
     )
 
 
@@ -152,9 +169,10 @@ def _finding_names(probes: Probes) -> list[str]:
             "a join multiplies rows": (probes.fan_out or 0.0) > 1.0,
             "NULLs in the result": any(share for share in probes.nulls),
             "a text that no row has": bool(probes.nearest),
+            "a text that is stored in other spellings, too": bool(probes.spellings),
             "something not known": probes.lookups is None
             or None in (*probes.chain, *probes.nulls)
-            or any(near.value is None for near in probes.nearest),
+            or any(near.similarity is None for near in probes.nearest),
         }.items()
         if holds
     ]

@@ -108,7 +108,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class NearestValue(Record):
     """A text of a query that no row of its column has, and the most similar stored value.
 
-    `column` is `table.column`; `value` and `similarity` are None if they aren't known.
+    `column` is `table.column`; `value` and `similarity` are None if they aren't known. `value` is
+    None, too, if the column's name says that it identifies people.
     """
 
     literal: str
@@ -117,19 +118,31 @@ class NearestValue(Record):
     similarity: Share | None = None
 
 
+class MissedSpellings(Record):
+    """A text of a query that rows have, and how many other spellings of it the query leaves out."""
+
+    literal: str
+    column: str
+    count: Count
+
+
 class Probes(Record):
     """The results of small queries about an executed query, which the agent never sees.
 
     docs/how-to/add-probes.md explains them. `chain`: number of rows of the first table, then after
     each join. `nulls`: share of NULLs in each result column. None in either means "not known".
     `lookups`: number of texts looked up in their columns, or None if the query can't be read.
-    `nearest`: the texts that no row has.
+    `nearest`: the texts that no row has. `spellings`: the texts with other spellings in the same
+    column, which the query's condition leaves out; None if no value index was there.
     """
 
     chain: tuple[Count | None, ...] = ()
     nulls: tuple[Share | None, ...] = ()
     lookups: Count | None = None
     nearest: tuple[NearestValue, ...] = ()
+    spellings: Annotated[
+        tuple[MissedSpellings, ...] | None, Field(exclude_if=lambda it: it is None)
+    ] = None
 
     @property
     def fan_out(self) -> float | None:

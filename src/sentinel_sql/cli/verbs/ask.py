@@ -322,7 +322,7 @@ def _ask_agent(
     ):
         steps = agent.steps(record)
         if prober is not None:
-            steps = (probe_step(step, prober) for step in steps)
+            steps = (probe_step(step, prober, live=True) for step in steps)
         answer, states = follow(session, steps, show)
     result = None if answer.final_sql is None else database.execute(answer.final_sql)
     return {

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sentinel_sql.cli.agents import index_where_possible
 from sentinel_sql.cli.options import (
     MB,
     DatabaseAddress,
@@ -56,9 +57,10 @@ def probe(
             clock=clock,
             limits=replace(PROBE_LIMITS, seconds=seconds, memory=memory_mb * MB),
         ) as opened,
+        index_where_possible(opened) as index,
         progress("runs") as advance,
     ):
-        made = probe_store(source, Prober(opened), store=store, on_progress=advance)
+        made = probe_store(source, Prober(opened, index=index), store=store, on_progress=advance)
     document = {**asdict(made), "store": str(made.store)}
     emit(
         document,

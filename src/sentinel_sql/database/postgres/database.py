@@ -242,7 +242,7 @@ def _with_plain_scheme(address: str) -> str:
         if unknown is not None:
             raise InputError(
                 f"{shown_address(plain)} has an option {unknown[1]!r}, which no PostgreSQL "
-                "knows: correct it, or leave it out"
+                "knows: leave it out, or see its manual"
             ) from None
         raise InputError(
             f"{shown_address(plain)} is no address of a PostgreSQL: write it as "

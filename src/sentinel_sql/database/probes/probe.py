@@ -1,8 +1,9 @@
 """Probes of an executed query: small counts that its result doesn't show.
 
-They are row counts along the join chain, the share of NULLs in each result column, and, for a text
-that no row has, the most similar stored value. Time and work are bounded. A value that can't be
-found within the bounds is None ("not known"). Probing never raises.
+They are row counts along the join chain, the share of NULLs in each result column, for a text that
+no row has the most similar stored value, and for a text that rows have its other spellings in the
+same column. Time and work are bounded. A value that can't be found within the bounds is None ("not
+known"). Probing never raises.
 """
 
 from __future__ import annotations
@@ -26,17 +27,30 @@ from sentinel_sql.database.probes.text_lookups import (
     text_lookups,
 )
 from sentinel_sql.database.sqlite.safety import only_statement
+from sentinel_sql.database.value_index.column_choice import is_personal
+from sentinel_sql.database.value_index.index import ValueIndex
+from sentinel_sql.database.value_index.words import words_of
 from sentinel_sql.sql_tree import known_dialect, parse_all
 
 PROBE_LIMITS = Limits(seconds=0.5, rows=5_001, cell=1_000, total=8_000_000)
 """Bounds of one probe (our choice). Open the database of a `Prober` with these."""
 
-STEP_SECONDS = 2.0
+STEP_SECONDS = 1.0
 """Seconds after which no further probe of a step starts (our choice)."""
+
+LEAST_SECONDS = 0.05
+"""Seconds that the probes of a quick query may take while a run goes on (our choice)."""
 
 MOST_VALUES = 5_000
 """Most distinct values of a column that are compared (our choice); with more, not known."""
 
+MOST_WORDS = 6
+"""Most words of a text by which its neighbours in the index are looked up (our choice)."""
+
+LEAST_LIKENESS = 0.5
+"""Least likeness of a word that stands in for a word which no text has (our choice)."""
+
+MOST_SPELLINGS = 50
 MOST_LOOKUPS = 8
 MOST_COLUMNS = 30
 LONGEST_PROBED = 20_000
@@ -49,13 +63,23 @@ _KEPT_COLUMNS = 60
 class NearMiss:
     """A text that no row of its column has, and the most similar stored value.
 
-    `value` and `similarity` (in [0, 1]) are None if the column's values couldn't be read.
+    `value` and `similarity` (in [0, 1]) are None if the column's values couldn't be read. `value`
+    is None, too, if the column's name says that it identifies people.
     """
 
     literal: str
     column: str
     value: str | None = None
     similarity: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MissedSpellings:
+    """A text that rows have, and how many other spellings of it the same condition leaves out."""
+
+    literal: str
+    column: str
+    count: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,12 +93,14 @@ class Probing:
             known. Empty for a result without rows.
         lookups: number of texts looked up in their columns; None if the query can't be read.
         near_misses: the texts that no row has.
+        spellings: the texts with other spellings in their columns; None without a value index.
     """
 
     chain: tuple[int | None, ...] = ()
     nulls: tuple[float | None, ...] = ()
     lookups: int | None = None
     near_misses: tuple[NearMiss, ...] = ()
+    spellings: tuple[MissedSpellings, ...] | None = None
 
 
 class Prober:
@@ -82,11 +108,23 @@ class Prober:
 
     Args:
         database: opened with `PROBE_LIMITS`, so that a probe can't be slow.
+        index: its value index. Texts of indexed columns are looked up there, however many they
+            are, and other spellings are known only with it.
         seconds: time after which no further probe of a query starts.
     """
 
-    def __init__(self, database: Database, *, seconds: float = STEP_SECONDS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        index: ValueIndex | None = None,
+        seconds: float = STEP_SECONDS,
+    ) -> None:
         self._database = database
+        self._index = index
+        self._indexed = frozenset(
+            (it.table, it.column) for it in (index.columns if index is not None else ())
+        )
         self._dialect = known_dialect(database.dialect)
         self._seconds = seconds
         self._lock = threading.Lock()
@@ -98,14 +136,20 @@ class Prober:
         """The probed database."""
         return self._database
 
-    def probe(self, sql: str) -> Probing:
-        """Probe one query that returned a result."""
+    def probe(self, sql: str, *, own_seconds: float | None = None) -> Probing:
+        """Probe one query that returned a result.
+
+        Args:
+            sql: the query.
+            own_seconds: the time that the query itself took, while a run goes on: its probes get
+                no more, but at least `LEAST_SECONDS`.
+        """
         with self._lock:
             if sql in self._cache:
                 self._cache.move_to_end(sql)
                 return self._cache[sql]
         try:
-            found = self._probe(sql)
+            found = self._probe(sql, own_seconds)
         except Exception:  # a failing probe must never fail a step
             found = Probing()
         with self._lock:
@@ -114,8 +158,11 @@ class Prober:
                 self._cache.popitem(last=False)
         return found
 
-    def _probe(self, sql: str) -> Probing:
-        until = time.monotonic() + self._seconds
+    def _probe(self, sql: str, own_seconds: float | None) -> Probing:
+        seconds = self._seconds
+        if own_seconds is not None:
+            seconds = min(seconds, max(own_seconds, LEAST_SECONDS))
+        until = time.monotonic() + seconds
         nulls = self._nulls(sql, until)
         query = _parse(sql, self._dialect)
         if query is None:
@@ -125,14 +172,22 @@ class Prober:
             self._count(count, until)
             for count in chain_counts(query, sources, dialect=self._dialect)
         )
-        lookups, misses = 0, []
+        lookups, misses, spellings = 0, [], []
         for lookup in _first(text_lookups(query, sources, dialect=self._dialect), MOST_LOOKUPS):
             found = self._execute(lookup.sql, until)
             if found is not None:
                 lookups += 1
                 if found.kind == "empty":
                     misses.append(self._near(lookup, until))
-        return Probing(chain=chain, nulls=nulls, lookups=lookups, near_misses=tuple(misses))
+                elif missed := self._missed_spellings(lookup, until):
+                    spellings.append(missed)
+        return Probing(
+            chain=chain,
+            nulls=nulls,
+            lookups=lookups,
+            near_misses=tuple(misses),
+            spellings=None if self._index is None else tuple(spellings),
+        )
 
     def _nulls(self, sql: str, until: float) -> tuple[float | None, ...]:
         statement = self._only_statement(sql)
@@ -169,13 +224,61 @@ class Prober:
 
     def _near(self, lookup: TextLookup, until: float) -> NearMiss:
         column = f"{lookup.table}.{lookup.column}"
-        values = self._values_of(lookup.table, lookup.column, until)
+        values = self._indexed_texts(lookup) or self._values_of(lookup.table, lookup.column, until)
         found = nearest(lookup.sought, values) if values else None
         if found is None:
             return NearMiss(literal=lookup.literal, column=column)
+        personal = is_personal(lookup.table, lookup.column)
         return NearMiss(
-            literal=lookup.literal, column=column, value=found[0], similarity=round(found[1], 4)
+            literal=lookup.literal,
+            column=column,
+            value=None if personal else found[0],
+            similarity=round(found[1], 4),
         )
+
+    def _indexed_texts(self, lookup: TextLookup) -> tuple[str, ...]:
+        """Return the column's indexed texts that share a word, or one spelled alike; maybe none."""
+        if self._index is None or (lookup.table, lookup.column) not in self._indexed:
+            return ()
+        found = set()
+        for word in words_of(lookup.sought)[:MOST_WORDS]:
+            alike = [word] if self._index.count(word) else []
+            alike += [other for other, _ in self._index.alike(word, least=LEAST_LIKENESS)]
+            for other in alike:
+                found |= {
+                    entry.text
+                    for entry in self._index.with_words([other])
+                    if (entry.table, entry.column) == (lookup.table, lookup.column)
+                }
+        return tuple(sorted(found))
+
+    def _missed_spellings(self, lookup: TextLookup, until: float) -> MissedSpellings | None:
+        """Return how many texts of the same words in the column the condition leaves out."""
+        words = words_of(lookup.sought)
+        if self._index is None or not words:
+            return None
+        others = [
+            entry.text
+            for entry in self._index.same_words(words)
+            if (entry.table, entry.column) == (lookup.table, lookup.column)
+            and entry.text != lookup.literal
+        ]
+        if not others:
+            return None
+        name = column_name(self._database.schema, lookup.table, lookup.column)
+        texts = ", ".join(
+            exp.Literal.string(text).sql(dialect=self._dialect) for text in others[:MOST_SPELLINGS]
+        )
+        missed = self._count(
+            f"SELECT COUNT(DISTINCT {name}) FROM "  # noqa: S608
+            f"{table_name(self._database.schema, lookup.table)} "
+            f"WHERE {name} IN ({texts}) AND NOT ({lookup.condition})",
+            until,
+        )
+        if not missed:
+            return None
+        column = f"{lookup.table}.{lookup.column}"
+        return MissedSpellings(literal=lookup.literal, column=column, count=missed)
 
     def _values_of(self, table: str, column: str, until: float) -> tuple[str, ...]:
         """Return the column's texts in order; none if there are too many to compare."""

@@ -21,11 +21,12 @@ _NO_NAME = re.compile(r"[\d\s:./%_+-]*")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextLookup:
-    """A text that a query looks for in a column; `sql` checks whether a row has it."""
+    """A text that a query looks for in a column by a condition; `sql` checks if a row meets it."""
 
     literal: str
     table: str
     column: str
+    condition: str
     sql: str
 
     @property
@@ -51,6 +52,7 @@ def text_lookups(
                 literal=literal,
                 table=table,
                 column=name,
+                condition=condition,
                 sql=f"SELECT 1 FROM {table_name(sources.schema, table)} "  # noqa: S608
                 f"WHERE {condition} LIMIT 1",
             )

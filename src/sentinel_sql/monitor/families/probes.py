@@ -23,6 +23,7 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "text_missed": "share of the newest query's texts that no row has",
         "any_text_missed": "1 if there is one",
         "nearest": "likeness of the stored value nearest to a missed text, the least of them",
+        "spellings_missed": "other spellings of its texts that the newest query leaves out",
     }
 )
 """Meanings by name. Unknown if the newest query wasn't probed, or its probes lack the figure."""
@@ -45,7 +46,7 @@ class ProbeState:
 
 
 def _read(probes: Probes) -> list[float]:
-    return [*_chain(probes), *_nulls(probes), *_texts(probes)]
+    return [*_chain(probes), *_nulls(probes), *_texts(probes), _spellings(probes)]
 
 
 def _chain(probes: Probes) -> list[float]:
@@ -79,3 +80,7 @@ def _texts(probes: Probes) -> list[float]:
         float(missed > 0),
         min(likeness, default=UNSEEN),
     ]
+
+
+def _spellings(probes: Probes) -> float:
+    return UNSEEN if probes.spellings is None else float(sum(it.count for it in probes.spellings))
