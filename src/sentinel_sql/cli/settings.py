@@ -48,6 +48,8 @@ PARTS: Final[Mapping[str, Mapping[str, Kind]]] = MappingProxyType(
             "examples": "path",
             "tables": "text",
             "schema": "text",
+            "index": "path",
+            "index-columns": "text",
             "max-steps": "whole",
             "commit-on-error": "switch",
             "probes": "switch",
