@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import pytest
+
 from sentinel_sql.agent.model import Message
+from sentinel_sql.cli.main import run
 
 DRUGS = ("heparin", "aspirin", "insulin", "morphine", "warfarin", "furosemide")
 GOLD = {
@@ -109,3 +115,19 @@ class Outcome:
     @property
     def document(self) -> Any:
         return json.loads(self.out)
+
+
+def run_once(*arguments: object) -> None:
+    """Call the command for a fixture that several tests share; it must succeed."""
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
+        patch.setattr(sys, "argv", ["sentinel", *map(str, arguments)])
+        assert exit_code() == 0, arguments
+
+
+def exit_code() -> Any:
+    """Run the command with the arguments of this process, and return its exit code."""
+    try:
+        run()
+    except SystemExit as end:
+        return end.code or 0
+    return 0

@@ -10,14 +10,20 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer.main
 
-from command_project import Outcome, Project, Sentinel, made_up_questions, scripted_agent
+from command_project import (
+    Outcome,
+    Project,
+    Sentinel,
+    exit_code,
+    made_up_questions,
+    run_once,
+    scripted_agent,
+)
 from made_once import made_once
-from sentinel_sql.cli.main import run
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint, tiny_database
 
 
@@ -43,13 +49,6 @@ def _one_command() -> Iterator[None]:
         yield
 
 
-def run_once(*arguments: object) -> None:
-    """Call the command for a fixture that several tests share; it must succeed."""
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
-        patch.setattr(sys, "argv", ["sentinel", *map(str, arguments)])
-        assert _exit_code() == 0, arguments
-
-
 @pytest.fixture
 def sentinel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Sentinel:
     """Call the command in this process, as a shell would."""
@@ -57,19 +56,11 @@ def sentinel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     def call(*arguments: object) -> Outcome:
         capsys.readouterr()
         monkeypatch.setattr(sys, "argv", ["sentinel", *map(str, arguments)])
-        code = _exit_code()
+        code = exit_code()
         captured = capsys.readouterr()
         return Outcome(code=code, out=captured.out, err=captured.err)
 
     return call
-
-
-def _exit_code() -> Any:
-    try:
-        run()
-    except SystemExit as end:
-        return end.code or 0
-    return 0
 
 
 @pytest.fixture(scope="session")
@@ -123,7 +114,7 @@ def demo_folder(recorded_runs: Path, tmp_path_factory: pytest.TempPathFactory) -
         arguments = ["sentinel", "demo", str(folder), "--runs", str(recorded_runs), "--json"]
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(told):
             patch.setattr(sys, "argv", arguments)
-            assert _exit_code() == 0
+            assert exit_code() == 0
         (folder / "told.json").write_text(told.getvalue())
 
     return made_once(tmp_path_factory, "demo", make)

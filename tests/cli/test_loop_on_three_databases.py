@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from command_project import Project, Sentinel, made_up_questions, scripted_agent
+from command_project import Project, Sentinel, made_up_questions, run_once, scripted_agent
 from postgres_cluster import PostgresCluster
 from sentinel_sql.database.executor import time_zone_of
 from sentinel_sql.database.opening import open_database
@@ -79,8 +79,6 @@ def addresses(
 @pytest.fixture(scope="module")
 def loops(addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Loop]:
     """Collect, label, fit and evaluate over each database, by the command."""
-    from conftest import run_once
-
     made = {}
     for kind, address in addresses.items():
         project = Project(tmp_path_factory.mktemp(kind))

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from command_project import DRUGS, Project, made_up_questions, scripted_agent
-from conftest import run_once
+from command_project import DRUGS, Project, made_up_questions, run_once, scripted_agent
 from sentinel_sql.agent.model import Message
 from sentinel_sql.testing import CLOCK, ScriptedEndpoint, tiny_database
 
