@@ -24,7 +24,8 @@ from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.run_id import ids_of_run
 from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.manifest import manifest_in, write_manifest
-from sentinel_sql.trajectory.record import AgentInfo, Count, Record, Trajectory
+from sentinel_sql.trajectory.plain_record import Count, Record
+from sentinel_sql.trajectory.record import AgentInfo, Trajectory
 
 MANIFEST = "confidences.json"
 RECORDS = "confidences.jsonl"

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from sentinel_sql.errors import InputError
+from sentinel_sql.trajectory.coverage import Coverage
+from sentinel_sql.trajectory.plain_record import Count, Record, Share
 
 FORMAT: Final = "sentinel-trajectory/1"
 
@@ -25,44 +26,13 @@ StepNote = Literal["cut-by-length", "cut-by-filter", "cut-by-fault", "telemetry-
 OutcomeKind = Literal["answered", "abstained", "cap"]
 
 
-class Record(BaseModel):
-    """Frozen, keeps unknown keys, and never prints its input in an error.
-
-    Numbers are finite, as JSON has no other.
-    """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="allow", hide_input_in_errors=True, allow_inf_nan=False
-    )
-
-    def __init__(self, /, **fields: Any) -> None:
-        """Build a record.
-
-        Raises:
-            InputError: a field is missing or of a wrong type; the message never quotes a value.
-        """
-        try:
-            super().__init__(**fields)
-        except ValidationError as error:
-            raise wrong_field(type(self).__name__, error) from None
-
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # reading never calls it
-
-
-def wrong_field(record: str, error: ValidationError) -> InputError:
-    """Return the error for a record that was built with a wrong field."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    field = ".".join(map(str, first["loc"])) or "its fields"
-    message = " ".join(first["msg"].split())
-    return InputError(f"{record}: {field} can't be used ({message}): give another value")
-
-
 class AskedQuestion(Record):
     """The question that the agent got. Gold and labels are stored elsewhere, by `id`.
 
     `database`, `clock`, `dialect` and `time_zone` describe its database: the name, its own
     current time, its SQL by sqlglot's name, and the fixed time zone of its sessions. In runs of
-    earlier versions, which knew only SQLite, the last two are None.
+    earlier versions, which knew only SQLite, the last two are None. `coverage`: what the database
+    holds of the question's words; the agent doesn't see it.
     """
 
     id: str
@@ -72,6 +42,7 @@ class AskedQuestion(Record):
     # Written only if known, so that other runs keep their bytes.
     dialect: Annotated[str | None, Field(exclude_if=lambda it: it is None)] = None
     time_zone: Annotated[str | None, Field(exclude_if=lambda it: it is None)] = None
+    coverage: Annotated[Coverage | None, Field(exclude_if=lambda it: it is None)] = None
 
     @property
     def is_wordless(self) -> bool:
@@ -96,13 +67,6 @@ class AgentInfo(Record):
         return " | ".join("-" if part is None else str(part) for part in parts) + (
             " | commit-on-error" if self.commit_on_error else ""
         )
-
-
-Count = Annotated[int, Field(ge=0, le=2**53)]
-"""A count that a float holds exactly."""
-
-
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class NearestValue(Record):

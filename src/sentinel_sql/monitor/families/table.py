@@ -12,6 +12,7 @@ import numpy as np
 
 from sentinel_sql.monitor.families import (
     alarms,
+    coverage,
     dynamics,
     failures,
     intent,
@@ -60,6 +61,9 @@ class Family:
 PROBES = "probes"
 """The family that needs runs with probes of the database."""
 
+COVERAGE = "coverage"
+"""The family that needs a coverage record of the question."""
+
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         "dynamics": Family(features=dynamics.FEATURES, start=dynamics.DynamicsState),
@@ -70,6 +74,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "slots": Family(features=slots.FEATURES, start=slots.SlotState),
         "structure": Family(features=structure.FEATURES, start=structure.StructureState),
         PROBES: Family(features=probes.FEATURES, start=probes.ProbeState),
+        COVERAGE: Family(features=coverage.FEATURES, start=coverage.CoverageState),
     }
 )
 """The families that read a run, in the order of the dense vector."""

@@ -1,0 +1,1 @@
+"""What a database holds of a question's words."""

@@ -1,0 +1,91 @@
+"""Which key columns of a database hold a number, and which years its times span."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Final
+
+from sentinel_sql.database.executor import Database
+from sentinel_sql.schema import written
+
+MOST_COLUMNS: Final = 12
+"""Most key columns in which a number is looked up (our choice)."""
+
+_KEPT: Final = 1_000
+_NUMBER_TYPES: Final = ("int", "num", "dec", "serial")
+_TIME_TYPES: Final = ("date", "time")
+
+
+class KeyColumns:
+    """Looks numbers up in the columns that other tables refer to, and in primary keys."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._columns = list(_key_columns(database))[:MOST_COLUMNS]
+        self._lock = threading.Lock()
+        self._held: OrderedDict[int, tuple[tuple[str, str], ...]] = OrderedDict()
+        self._years: tuple[int, int] | None = None
+        self._looked = False
+
+    def columns_with(self, number: int) -> tuple[tuple[str, str], ...]:
+        """Return the key columns, as (table, column), that hold a number."""
+        with self._lock:
+            if number in self._held:
+                return self._held[number]
+        found = tuple(
+            (table, column)
+            for table, column in self._columns
+            if self._database.execute(
+                f"SELECT 1 FROM {self._table(table)} "  # noqa: S608
+                f"WHERE {self._column(table, column)} = {number} LIMIT 1"
+            ).kind
+            == "rows"
+        )
+        with self._lock:
+            self._held[number] = found
+            if len(self._held) > _KEPT:
+                self._held.popitem(last=False)
+        return found
+
+    def year_in_span(self, year: int) -> bool | None:
+        """Return whether a year lies within the stored times; None if they aren't known."""
+        if not self._looked:
+            self._years, self._looked = self._read_years(), True
+        return None if self._years is None else self._years[0] <= year <= self._years[1]
+
+    def _read_years(self) -> tuple[int, int] | None:
+        years = []
+        for table, columns in self._database.schema.tables.items():
+            for column, kind in columns.items():
+                if any(part in kind.lower() for part in _TIME_TYPES):
+                    name = self._column(table, column)
+                    result = self._database.execute(
+                        f"SELECT MIN({name}), MAX({name}) FROM {self._table(table)}"  # noqa: S608
+                    )
+                    for cell in result.rows[0] if result.rows else ():
+                        text = str(cell)[:4]
+                        if text.isdigit():
+                            years.append(int(text))
+        return (min(years), max(years)) if years else None
+
+    def _table(self, table: str) -> str:
+        return self._database.schema.table_sql.get(table) or written(table)
+
+    def _column(self, table: str, column: str) -> str:
+        return self._database.schema.column_sql.get(table, {}).get(column) or written(column)
+
+
+def _key_columns(database: Database) -> Iterator[tuple[str, str]]:
+    schema = database.schema
+    wanted = dict.fromkeys(
+        (key.to_table, key.to_column) for key in schema.foreign_keys if key.to_column
+    )
+    for table, keys in schema.primary_keys.items():
+        if len(keys) == 1:
+            wanted[table, keys[0]] = None
+    for table, column in wanted:
+        kind = schema.tables.get(table, {}).get(column, "").lower()
+        if not kind or any(part in kind for part in _NUMBER_TYPES):
+            yield table, column
