@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, ValidationError
 
 from sentinel_sql.monitor.thresholds import Gate, ServedStakes
-from sentinel_sql.trajectory.plain_record import Record
+from sentinel_sql.plain_record import Record
 
 FORMAT = "sentinel-evaluation/1"
 

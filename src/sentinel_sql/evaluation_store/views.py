@@ -14,7 +14,7 @@ from pydantic import Field
 
 from sentinel_sql.errors import InputError
 from sentinel_sql.evaluation_store.document import Count, parse_json, require
-from sentinel_sql.trajectory.plain_record import Record, Share
+from sentinel_sql.plain_record import Record, Share
 
 VIEWS: Final = "views.jsonl"
 FORMAT: Final = "sentinel-view/1"

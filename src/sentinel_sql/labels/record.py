@@ -14,8 +14,8 @@ from typing import ClassVar, Literal, NamedTuple
 from pydantic import ConfigDict
 
 from sentinel_sql.arguments import checked_fields
+from sentinel_sql.plain_record import Record
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.plain_record import Record
 from sentinel_sql.trajectory.record import OutcomeKind
 
 FORMAT = "sentinel-labels/1"

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, ValidationError
 
 from sentinel_sql.errors import BundleError
-from sentinel_sql.trajectory.plain_record import Record
+from sentinel_sql.plain_record import Record
 
 GateRule = Literal["bounded", "paper", "none"]
 """How θ is chosen: by an exact bound over templates, by the paper's rule, or not at all."""

@@ -17,6 +17,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from sentinel_sql.errors import StoreError
+from sentinel_sql.plain_record import Count, Record
 from sentinel_sql.storage.append_log import AppendLog
 from sentinel_sql.storage.checksums import read_lines
 from sentinel_sql.storage.line_count import count_file, read_count
@@ -24,7 +25,6 @@ from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.run_id import ids_of_run
 from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.manifest import manifest_in, write_manifest
-from sentinel_sql.trajectory.plain_record import Count, Record
 from sentinel_sql.trajectory.record import AgentInfo, Trajectory
 
 MANIFEST = "confidences.json"

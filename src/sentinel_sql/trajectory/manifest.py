@@ -10,10 +10,10 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from sentinel_sql.errors import StoreError
+from sentinel_sql.plain_record import Record
 from sentinel_sql.storage.checksums import sealed, unsealed
 from sentinel_sql.storage.paths import path_of
 from sentinel_sql.storage.whole_file import write_whole
-from sentinel_sql.trajectory.plain_record import Record
 from sentinel_sql.trajectory.record import AgentInfo
 from sentinel_sql.trajectory.tombstone import Tombstone
 

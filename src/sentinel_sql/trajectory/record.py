@@ -13,8 +13,8 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sentinel_sql.trajectory.coverage import Coverage
-from sentinel_sql.trajectory.plain_record import Count, Record, Share
+from sentinel_sql.coverage import Coverage
+from sentinel_sql.plain_record import Count, Record, Share
 
 FORMAT: Final = "sentinel-trajectory/1"
 

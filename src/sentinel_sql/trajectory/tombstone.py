@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Self
 
+from sentinel_sql.plain_record import Record
 from sentinel_sql.storage.run_id import ids_of_run
-from sentinel_sql.trajectory.plain_record import Record
 
 
 class Tombstone(Record):

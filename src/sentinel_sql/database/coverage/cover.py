@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sentinel_sql.coverage import Coverage, CoveredPhrase, PhraseMatch
 from sentinel_sql.database.coverage.key_columns import KeyColumns
 from sentinel_sql.database.coverage.readable import why_unreadable
 from sentinel_sql.database.coverage.schema_words import SchemaWords
@@ -16,7 +17,6 @@ from sentinel_sql.database.executor import Database
 from sentinel_sql.database.value_index.column_choice import is_personal
 from sentinel_sql.database.value_index.index import Entry, ValueIndex
 from sentinel_sql.database.value_index.words import words_of
-from sentinel_sql.trajectory.coverage import Coverage, CoveredPhrase, PhraseMatch
 
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 _YEAR: Final = re.compile(r"(?:19|20|21|22)\d\d")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Final
 
+from sentinel_sql.coverage import MatchHow, PhraseMatch
 from sentinel_sql.database.value_index.words import words_of
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.coverage import MatchHow, PhraseMatch
 
 _SHORTEST_PART: Final = 4
 """Fewest letters that two words need in common to be of one stem (our choice)."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from sentinel_sql.coverage import Coverage, CoveredPhrase
 from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
-from sentinel_sql.trajectory.coverage import Coverage, CoveredPhrase
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {

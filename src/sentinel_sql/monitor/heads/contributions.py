@@ -120,7 +120,7 @@ def _split(
     shared = math.fsum(term.log_odds for term in terms)
     terms += [
         Term(kind="feature", names=(name,), steps=(), value=value, log_odds=added)
-        for name, value, added in zip(kind.features, snapshot.dense.tolist(), dense, strict=True)
+        for name, value, added in zip(kind.features, columns[1:].tolist(), dense, strict=True)
         if added != 0.0
     ]
     return Contributions(

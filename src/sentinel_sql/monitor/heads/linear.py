@@ -17,7 +17,12 @@ from typing import Any
 import numpy as np
 
 from sentinel_sql.monitor.array_checks import numbers
-from sentinel_sql.monitor.families.table import DEFAULT_FAMILIES, DenseState, names_of
+from sentinel_sql.monitor.families.table import (
+    COVERAGE,
+    DEFAULT_FAMILIES,
+    DenseState,
+    names_of,
+)
 from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 from sentinel_sql.monitor.heads.ngram_head import FittedNgramHead, NgramHead, NgramReading
 from sentinel_sql.monitor.heads.ngrams import Counts
@@ -27,6 +32,13 @@ from sentinel_sql.monitor.heads.regimes import (
     FittedRegime,
     fit_regime,
     inner_folds,
+)
+from sentinel_sql.monitor.heads.vocabulary import FEATURES as WORD_FEATURES
+from sentinel_sql.monitor.heads.vocabulary import (
+    QuestionWords,
+    Vocabulary,
+    fit_vocabulary,
+    words_of_question,
 )
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion, Step
@@ -43,13 +55,15 @@ class LinearSnapshot:
 
     Attributes:
         counts: of the n-grams.
-        dense: shape (d,), in the order of `LinearHead.features`; NaN where unknown.
+        dense: shape (d,), in the order of `names_of(families)`; NaN where unknown.
         answered: whether an answer is committed.
+        asked: the question's words; None without a readable coverage record.
     """
 
     counts: Counts
     dense: Floats
     answered: bool
+    asked: QuestionWords | None = None
 
 
 class LinearReading:
@@ -62,6 +76,7 @@ class LinearReading:
         self._dense = DenseState(question, surroundings, families)
         self._vector = self._dense.vector()
         self._answered = False
+        self._asked = words_of_question(question.coverage) if COVERAGE in families else None
         self._latest: LinearSnapshot | None = None
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
@@ -77,7 +92,7 @@ class LinearReading:
         counts = self._ngrams.snapshot(limit)
         if self._latest is None or self._latest.counts is not counts:
             self._latest = LinearSnapshot(
-                counts=counts, dense=self._vector, answered=self._answered
+                counts=counts, dense=self._vector, answered=self._answered, asked=self._asked
             )
         return self._latest
 
@@ -89,10 +104,12 @@ class FittedLinearHead:
     Attributes:
         ngrams: the n-gram model that gives the margin.
         regimes: the one of open prefixes, then the one of committed answers.
+        vocabulary: the words of the questions of the fit; None without the family `coverage`.
     """
 
     ngrams: FittedNgramHead
     regimes: tuple[FittedRegime, FittedRegime]
+    vocabulary: Vocabulary | None = None
 
     def score(self, inputs: Sequence[LinearSnapshot]) -> Floats:
         """Return the raw score in [0, 1] of each input."""
@@ -108,8 +125,9 @@ class FittedLinearHead:
         return self.regimes[snapshot.answered]
 
     def columns(self, snapshot: LinearSnapshot) -> Floats:
-        """Return the input of a regime: the n-gram margin, then the dense features."""
-        return np.concatenate(([self.ngrams.margin(snapshot.counts)], snapshot.dense))
+        """Return the input of a regime: the n-gram margin, then `LinearHead.features`."""
+        words = [] if self.vocabulary is None else self.vocabulary.columns(snapshot.asked)
+        return np.concatenate(([self.ngrams.margin(snapshot.counts)], snapshot.dense, words))
 
     def arrays(self) -> Arrays:
         """Return all fitted values as plain arrays."""
@@ -117,6 +135,8 @@ class FittedLinearHead:
         for name, regime in zip(_REGIMES, self.regimes, strict=True):
             arrays |= {f"{name}/{field}": getattr(regime, field) for field in _LEARNED}
             arrays[f"{name}/level"] = np.array([regime.bias, regime.tightness])
+        if self.vocabulary is not None:
+            arrays |= {f"words/{name}": it for name, it in self.vocabulary.arrays().items()}
         return arrays
 
     def files(self) -> Mapping[str, Path]:
@@ -150,8 +170,9 @@ class LinearHead:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The dense features as `family.feature`, in the order of `LinearSnapshot.dense`."""
-        return names_of(self.families)
+        """The features beside the n-gram margin, as `family.feature`."""
+        words = WORD_FEATURES if COVERAGE in self.families else ()
+        return (*names_of(self.families), *(f"vocabulary.{name}" for name in words))
 
     def read(self, question: AskedQuestion, surroundings: Surroundings) -> LinearReading:
         """Start reading a run."""
@@ -162,16 +183,20 @@ class LinearHead:
     ) -> FittedLinearHead:
         """Fit on snapshots. Both classes have the same total weight."""
         whole, margins = fit_ngrams([each.counts for each in inputs], targets, groups, seed=seed)
+        dense, vocabulary = np.array([each.dense for each in inputs]), None
+        if COVERAGE in self.families:
+            vocabulary, words = fit_vocabulary([each.asked for each in inputs], targets, groups)
+            dense = np.column_stack([dense, words])
         regimes = fit_regimes(
             margins,
-            np.array([each.dense for each in inputs]),
+            dense,
             np.array([each.answered for each in inputs], np.bool_),
             targets,
             groups,
             grid=self.grid,
             seed=seed,
         )
-        return FittedLinearHead(ngrams=whole, regimes=regimes)
+        return FittedLinearHead(ngrams=whole, regimes=regimes, vocabulary=vocabulary)
 
     def restore(
         self,
@@ -191,6 +216,7 @@ class LinearHead:
                 {},
             ),
             regimes=(open_, answers),
+            vocabulary=Vocabulary.restore(arrays, "words/") if COVERAGE in self.families else None,
         )
 
     def _regime(self, arrays: Arrays, name: str) -> FittedRegime:

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from sentinel_sql.trajectory.plain_record import Count, Record, Share
+from sentinel_sql.plain_record import Count, Record, Share
 
 COVERAGE_FORMAT: Final = "sentinel-coverage/1"
 
