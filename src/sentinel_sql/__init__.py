@@ -38,6 +38,7 @@ What comes out of each:
     open_database       Database, such as SqliteDatabase: Schema, Limits, DatabaseHealth
     └── execute             ExecutionResult
     hints               Hints
+    DatabaseGrounder    Coverage, for Guard.session(…, grounder=…)
 
 What can be raised, and the exit code of the command where it is:
 
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from sentinel_sql.agent.openai import OpenAIModel as OpenAIModel
     from sentinel_sql.agent.prompt import Prompt as Prompt
     from sentinel_sql.agent.react import ReactAgent as ReactAgent
+    from sentinel_sql.coverage import Coverage as Coverage
+    from sentinel_sql.database.coverage.cover import DatabaseGrounder as DatabaseGrounder
     from sentinel_sql.database.executor import Database as Database
     from sentinel_sql.database.executor import DatabaseHealth as DatabaseHealth
     from sentinel_sql.database.executor import ExecutionResult as ExecutionResult
@@ -138,8 +141,10 @@ _HOMES = {
     "BundleError": "errors:BundleError",
     "CannotFitError": "errors:CannotFitError",
     "CollectSummary": "pipeline.collect:CollectSummary",
+    "Coverage": "coverage:Coverage",
     "Database": "database.executor:Database",
     "DatabaseError": "errors:DatabaseError",
+    "DatabaseGrounder": "database.coverage.cover:DatabaseGrounder",
     "DatabaseHealth": "database.executor:DatabaseHealth",
     "EndpointError": "errors:EndpointError",
     "Evaluation": "evaluation_store.record:Evaluation",
@@ -208,8 +213,10 @@ __all__ = [
     "BundleError",
     "CannotFitError",
     "CollectSummary",
+    "Coverage",
     "Database",
     "DatabaseError",
+    "DatabaseGrounder",
     "DatabaseHealth",
     "EndpointError",
     "Evaluation",

@@ -122,6 +122,7 @@ _REASON_TEXTS = {
     "other-clock": "The monitor was fitted at another time of the database: leave out --clock.",
     "missing-telemetry": "The monitor needs log-probabilities, but the endpoint gave none.",
     "missing-probes": "The monitor needs probes of the database, but no query was probed.",
+    "missing-coverage": "The monitor needs a record of what the database holds of the question.",
     "monitor-error": "The monitor failed.",
 }
 

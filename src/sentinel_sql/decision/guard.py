@@ -19,12 +19,14 @@ and delivers no answer, unless `on_unavailable="deliver"`.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from typing import Self, overload
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.decision.agent_loop import AsyncAgent, PlainAgent, run_agent
+from sentinel_sql.decision.grounder import Grounder
 from sentinel_sql.decision.guard_arguments import (
     known_clock,
     require_agent,
@@ -194,6 +196,7 @@ class Guard:
         *,
         stakes: float | None = None,
         clock: str | None = None,
+        grounder: Grounder | None = None,
     ) -> GuardSession:
         """Open a session for one run. Leave it by `with` or `async with`; left open, it withholds.
 
@@ -201,6 +204,8 @@ class Guard:
             question: its text, or its record.
             stakes: λ ≥ 0 of this run; None for the guard's stakes.
             clock: the database's current time, for a question given as text; see `over`.
+            grounder: looks the question's words up in the database, for a monitor that was fitted
+                on runs with coverage. One that fails leaves the question without a record.
 
         Raises:
             InputError: stakes that make no sense, or an argument of a wrong type.
@@ -220,6 +225,10 @@ class Guard:
             question = AskedQuestion(id="live", text=whole_characters(question), clock=clock)
         else:
             question = question.model_copy(update={"text": whole_characters(question.text)})
+        if grounder is not None and question.coverage is None:
+            with suppress(Exception):  # a database that fails is no exception in a user's loop
+                coverage = grounder.ground(question.text)
+                question = question.model_copy(update={"coverage": coverage})
         return GuardSession(
             monitor=self.monitor,
             policy=rules,
@@ -243,6 +252,7 @@ class Guard:
         *,
         stakes: float | None = None,
         clock: str | None = None,
+        grounder: Grounder | None = None,
     ) -> Answer: ...
     @overload
     def run(
@@ -252,6 +262,7 @@ class Guard:
         *,
         stakes: float | None = None,
         clock: str | None = None,
+        grounder: Grounder | None = None,
     ) -> Awaitable[Answer]: ...
     def run(
         self,
@@ -260,6 +271,7 @@ class Guard:
         *,
         stakes: float | None = None,
         clock: str | None = None,
+        grounder: Grounder | None = None,
     ) -> Answer | Awaitable[Answer]:
         """Run an agent on one question under guard.
 
@@ -273,12 +285,14 @@ class Guard:
             question: as for `session`.
             stakes: as for `session`.
             clock: as for `session`.
+            grounder: as for `session`.
 
         Raises:
             InputError: as in `session`, or the agent gives no steps. An exception of the agent
                 itself passes through after the session is closed.
         """
-        return run_agent(agent, self.session(question, stakes=stakes, clock=clock))
+        session = self.session(question, stakes=stakes, clock=clock, grounder=grounder)
+        return run_agent(agent, session)
 
 
 @checked

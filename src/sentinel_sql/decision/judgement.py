@@ -114,6 +114,8 @@ class Judgement:
     ) -> tuple[Assessment | None, Kind, GuardReason]:
         if self._unavailable is None and self._question.is_wordless:
             self._unavailable = "empty-question"
+        if self._unavailable is None and self._lacks_coverage():
+            self._unavailable = "missing-coverage"
         if self._unavailable is None and ending == "answer" and self._lacks_telemetry():
             self._unavailable = "missing-telemetry"
         if self._unavailable is None and ending == "answer" and self._lacks_probes(step):
@@ -155,6 +157,10 @@ class Judgement:
         """Return whether the delivery estimator needs telemetry that no step had."""
         needed = self._monitor.estimators.delivery.telemetry
         return any(name.split("_")[0] not in self._telemetry for name in needed)
+
+    def _lacks_coverage(self) -> bool:
+        """Return whether the monitor was fitted on coverage, but this question has no record."""
+        return self._question.coverage is None and bool(self._monitor.facts.get("covered"))
 
     def _lacks_probes(self, step: Step | None) -> bool:
         """Return whether the monitor was fitted on probes, but no query of this run was probed."""

@@ -20,6 +20,7 @@ Unavailable = Literal[
     "other-time-zone",
     "missing-telemetry",
     "missing-probes",
+    "missing-coverage",
     "empty-question",
 ]
 """Why the monitor can't judge."""

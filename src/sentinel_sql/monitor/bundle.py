@@ -332,6 +332,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         and isinstance(manifest.get("commit_on_error"), bool)
         and isinstance(manifest.get("facts"), dict)
         and isinstance(manifest["facts"].get("probed", False), bool)
+        and isinstance(manifest["facts"].get("covered", False), bool)
         and (cap is None or (type(cap) is int and cap > 0))
         and all(isinstance(text, str | None) for text in texts)
     ):

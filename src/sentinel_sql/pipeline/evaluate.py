@@ -274,6 +274,11 @@ class _PoolRuns:
                     f"the monitor was fitted on runs with probes, and run {name} has none: add "
                     "them with `sentinel probe`"
                 )
+            if self._monitor.facts.get("covered") and trajectory.question.coverage is None:
+                raise StoreError(
+                    f"the monitor was fitted on runs with coverage records, and run {name} has "
+                    "none: add them with `sentinel probe`"
+                )
             self.sha256.update(encode(trajectory))
             self.labels_sha256.update(label.model_dump_json().encode() + b"\n")
             self._strict.append(label.strict)

@@ -28,7 +28,7 @@ from sentinel_sql.monitor.delivery_estimator import (
     fit_hybrid,
     hybrid_inputs,
 )
-from sentinel_sql.monitor.families.table import PROBES
+from sentinel_sql.monitor.families.table import COVERAGE, PROBES
 from sentinel_sql.monitor.head import Bools, Floats, Head, Ints
 from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.session import Estimators, Monitor
@@ -185,7 +185,8 @@ def fit(
             "seed": seed,
             "pools_sha256": pools.sha256,
             "schema_known": schema is not None,
-            "probed": _reads_probes(kind) and _probed(by_pool["train"]),
+            "probed": _reads(kind, PROBES) and _probed(by_pool["train"]),
+            "covered": _reads(kind, COVERAGE) and _covered(by_pool["train"]),
             "versions": {name: version(name) for name in ("sentinel-sql", "numpy", "scikit-learn")},
             "runs": {name: len(by_pool[name]) for name in ("train", "calibration")},
             "unlabelled": left_out["unlabelled"],
@@ -201,8 +202,13 @@ def fit(
     )
 
 
-def _reads_probes(head: Head[Any]) -> bool:
-    return isinstance(head, LinearHead) and PROBES in head.families
+def _reads(head: Head[Any], family: str) -> bool:
+    return isinstance(head, LinearHead) and family in head.families
+
+
+def _covered(runs: Sequence[Trajectory]) -> bool:
+    """Return whether most runs have a coverage record: a live run then needs one."""
+    return 2 * sum(run.question.coverage is not None for run in runs) > len(runs)
 
 
 def _probed(runs: Sequence[Trajectory]) -> bool:

@@ -1,4 +1,4 @@
-"""Adds probes to runs: to each collected run, or to all runs of a store, in a new store.
+"""Adds probes and coverage to runs: to each collected run, or to all of a store, in a new store.
 
 A run is probed after its end, so that it can't depend on a probe.
 """
@@ -15,6 +15,7 @@ from sentinel_sql.database.probes.probe import Prober, Probing
 from sentinel_sql.errors import StoreError
 from sentinel_sql.trajectory.manifest import StoreManifest, read_manifest
 from sentinel_sql.trajectory.record import (
+    AskedQuestion,
     MissedSpellings,
     NearestValue,
     Probes,
@@ -25,10 +26,20 @@ from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 
 def with_probes(trajectory: Trajectory, prober: Prober) -> Trajectory:
-    """Return the run with probes at each step whose query ran."""
+    """Return the run with probes at each step whose query ran, and the question's coverage."""
     return trajectory.model_copy(
-        update={"steps": tuple(probe_step(step, prober) for step in trajectory.steps)}
+        update={
+            "question": with_coverage(trajectory.question, prober),
+            "steps": tuple(probe_step(step, prober) for step in trajectory.steps),
+        }
     )
+
+
+def with_coverage(question: AskedQuestion, prober: Prober) -> AskedQuestion:
+    """Return the question with its coverage record, if the prober has a value index."""
+    if prober.grounder is None:
+        return question
+    return question.model_copy(update={"coverage": prober.grounder.ground(question.text)})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -313,15 +313,15 @@ def _ask_agent(
     if console is not None:
         console.print(Text(text, style="bold"))
     seen = no_screen() if console is None else screen(console, pace=0.0)
+    facts = guard.monitor.facts
+    probed, covered = bool(facts.get("probed")), bool(facts.get("covered"))
     with (
-        guard.session(record) as session,
+        prober_of(setting.address, database.clock, wanted=probed or covered) as prober,
+        guard.session(record, grounder=None if prober is None else prober.grounder) as session,
         seen as show,
-        prober_of(
-            setting.address, database.clock, wanted=bool(guard.monitor.facts.get("probed"))
-        ) as prober,
     ):
         steps = agent.steps(record)
-        if prober is not None:
+        if prober is not None and probed:
             steps = (probe_step(step, prober, live=True) for step in steps)
         answer, states = follow(session, steps, show)
     result = None if answer.final_sql is None else database.execute(answer.final_sql)

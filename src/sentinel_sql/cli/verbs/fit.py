@@ -173,6 +173,7 @@ def _summary(made: Monitor, out: Path) -> Mapping[str, object]:
         "a live run needs": " and ".join(
             ["token log-probabilities and entropies"] * bool(estimators.delivery.telemetry)
             + ["probes of the database"] * bool(made.facts["probed"])
+            + ["a coverage record of the question"] * bool(made.facts["covered"])
             + ["nothing of the model's tokens"] * (not estimators.delivery.telemetry)
         ),
         "gate θ": "none" if frozen.gate.theta is None else f"{frozen.gate.theta:.4g}",

@@ -7,7 +7,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from os import PathLike
+from typing import Final, Self
 
 from sentinel_sql.coverage import Coverage, CoveredPhrase, PhraseMatch
 from sentinel_sql.database.coverage.key_columns import KeyColumns
@@ -16,6 +17,7 @@ from sentinel_sql.database.coverage.schema_words import SchemaWords
 from sentinel_sql.database.executor import Database
 from sentinel_sql.database.value_index.column_choice import is_personal
 from sentinel_sql.database.value_index.index import Entry, ValueIndex
+from sentinel_sql.database.value_index.opening import open_value_index
 from sentinel_sql.database.value_index.words import words_of
 
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
@@ -85,6 +87,36 @@ class DatabaseGrounder:
         self._clock = database.clock
         self._lock = threading.Lock()
         self._made: OrderedDict[str, Coverage] = OrderedDict()
+
+    @classmethod
+    def open(
+        cls,
+        database: Database,
+        *,
+        index: str | PathLike[str] | None = None,
+        keep_values: bool = False,
+    ) -> DatabaseGrounder:
+        """Open the database's value index, which is made first if it is missing or outdated.
+
+        Args:
+            database: the open database.
+            index: the index file; by default beside the database's file, or in the user's cache.
+            keep_values: whether records may hold stored texts.
+
+        Raises:
+            DatabaseError: the index can't be made.
+        """
+        return cls(database, open_value_index(database, file=index), keep_values=keep_values)
+
+    def close(self) -> None:
+        """Close the index."""
+        self._index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def ground(self, question: str) -> Coverage:
         """Return what the database holds of a question."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sentinel_sql.database.coverage.cover import DatabaseGrounder
 from sentinel_sql.database.executor import Database, ExecutionResult, Limits
 from sentinel_sql.database.probes.join_chain import chain_counts
 from sentinel_sql.database.probes.query_sources import QuerySources
@@ -108,9 +109,12 @@ class Prober:
 
     Args:
         database: opened with `PROBE_LIMITS`, so that a probe can't be slow.
-        index: its value index. Texts of indexed columns are looked up there, however many they
-            are, and other spellings are known only with it.
+        index: its value index, also for coverage records of questions. Texts of indexed columns
+            are looked up there, however many they are, and other spellings are known only with it.
         seconds: time after which no further probe of a query starts.
+
+    Attributes:
+        grounder: makes coverage records of questions; None without an index.
     """
 
     def __init__(
@@ -127,6 +131,7 @@ class Prober:
         )
         self._dialect = known_dialect(database.dialect)
         self._seconds = seconds
+        self.grounder = None if index is None else DatabaseGrounder(database, index)
         self._lock = threading.Lock()
         self._cache: OrderedDict[str, Probing] = OrderedDict()
         self._values: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()

@@ -130,8 +130,9 @@ class _Others:
     users: Mapping[int, set[int]]
     own: int
 
-    def __contains__(self, word: int) -> bool:
-        return bool(self.users.get(word, set()) - {self.own})
+    def __contains__(self, word: object) -> bool:
+        users = self.users.get(word, frozenset())  # type: ignore[call-overload]
+        return bool(users - {self.own})
 
 
 def _columns(
