@@ -9,8 +9,8 @@ from typing import Final
 _ENGLISH_WORDS: Final = """
 a about after all am an and any are as at be been before between by can could did do does during
 each ever every for from get give given got had has have he her him his how i if in into is it its
-last list many me more most much my no not number of on one only or other our out over patient
-patients per please recent said same say she should show since so some tell than that the their
+last list many me more most much my no not number of on one only or other our out over 
+per please recent said same say she should show since so some tell than that the their
 them then there these they this those through time times to under until up us use used was we week
 were what when where which who whom whose why will with within would year years you your find
 first latest total average
@@ -40,8 +40,9 @@ _LEANS: Final = re.compile(
 )
 _MEANT_BEFORE: Final = re.compile(
     r"\b(of (them|those|these)|the (others?|rest|former|latter)|that (number|list|group)|"
-    r"those (ones|patients|people|stays|results?)|same (patients?|period|time|year|thing)|"
-    r"instead|as well|(the )?previous (one|question|answer)|you (just )?(said|gave|listed))\b",
+    r"those (ones|patients|people|stays|results?)|same (patients?|people|period)(?=\W*$)|"
+    r"instead(?! of)|as well(?! as)|(the )?previous (one|question|answer)|"
+    r"you (just )?(said|gave|listed))\b",
     re.IGNORECASE,
 )
 _STANDS_ALONE: Final = re.compile(
@@ -79,7 +80,7 @@ def why_unreadable(question: str, held: Container[str] = ()) -> str | None:
         return None
     english = sum(word in _ENGLISH for word in words)
     foreign = sum(word in _OTHERS and word not in _ENGLISH for word in words)
-    if foreign > english:
+    if foreign > english or foreign >= max(2, english):
         return "it doesn't seem to be in English"
     known = sum(word in _ENGLISH or word in held for word in words)
     if english < LEAST_ENGLISH * len(words) and known < LEAST_KNOWN * len(words):

@@ -26,6 +26,8 @@ FEATURES = MappingProxyType(
         "any_unheld_new": "1 if there is one",
         "unheld_new_to_positives": "words that nothing holds and no question of its positive class "
         "uses",
+        "weak_new_to_negatives": "words that are only parts of stored texts, or spelled like one, "
+        "and that no question of its negative class uses",
         "new_to_negatives": "words that no question of its negative class uses",
     }
 )
@@ -39,10 +41,12 @@ class QuestionWords:
     Attributes:
         words: all of them.
         unheld: those that nothing in the database holds.
+        weak: those that are only parts of stored texts, or spelled like a stored word.
     """
 
     words: tuple[int, ...]
     unheld: tuple[int, ...]
+    weak: tuple[int, ...]
 
 
 def words_of_question(coverage: Coverage | None) -> QuestionWords | None:
@@ -56,6 +60,12 @@ def words_of_question(coverage: Coverage | None) -> QuestionWords | None:
     return QuestionWords(
         words=tuple(word for words, _ in phrases for word in words),
         unheld=tuple(word for words, phrase in phrases if not phrase.matches for word in words),
+        weak=tuple(
+            word
+            for words, phrase in phrases
+            if phrase.matches and phrase.matches[0].how in ("partly", "alike")
+            for word in words
+        ),
     )
 
 
@@ -107,7 +117,7 @@ def fit_vocabulary(
         groups: shape (n,), the template of each row.
 
     Returns:
-        Columns of shape (n, 4), in the order of `FEATURES`.
+        Columns of shape (n, 5), in the order of `FEATURES`.
     """
     users: tuple[dict[int, set[int]], ...] = (defaultdict(set), defaultdict(set))
     for words, target, group in zip(asked, targets.tolist(), groups.tolist(), strict=True):
@@ -145,5 +155,6 @@ def _columns(
         float(new),
         float(new > 0),
         float(sum(word not in positives for word in asked.unheld)),
+        float(sum(word not in negatives for word in asked.weak)),
         float(sum(word not in negatives for word in asked.words)),
     ]

@@ -1,0 +1,157 @@
+"""A coverage record: what a database holds of a question's words."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tomllib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sentinel_sql.coverage import Coverage
+from sentinel_sql.database.coverage.cover import DatabaseGrounder
+from sentinel_sql.database.coverage.readable import why_unreadable
+from sentinel_sql.database.opening import open_database
+
+CASES = tomllib.loads((Path(__file__).parent / "unreadable_questions.toml").read_text())
+CLOCK = "2100-12-31 23:59:00"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("coverage") / "ward.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(
+            """
+            CREATE TABLE d_labitems (itemid INTEGER PRIMARY KEY, label TEXT);
+            CREATE TABLE patients (subject_id INTEGER PRIMARY KEY, last_name TEXT, gender TEXT);
+            CREATE TABLE labevents (row_id INTEGER PRIMARY KEY, subject_id INTEGER
+              REFERENCES patients (subject_id), itemid INTEGER REFERENCES d_labitems (itemid),
+              charttime TIMESTAMP);
+            INSERT INTO d_labitems VALUES (50801, 'urea nitrogen'), (50802, 'creatinine'),
+              (50803, 'alveolar-arterial gradient');
+            INSERT INTO patients VALUES (10018423, 'Zwetschkenbaum', 'f'), (10018424, 'Birn', 'm');
+            INSERT INTO labevents VALUES (1, 10018423, 50801, '2099-01-01 10:00:00'),
+              (2, 10018424, 50802, '2100-01-01 10:00:00');
+            """
+        )
+    return file
+
+
+@pytest.fixture(scope="module")
+def grounder(path: Path) -> Iterator[DatabaseGrounder]:
+    with open_database(path, clock=CLOCK) as database, DatabaseGrounder.open(database) as opened:
+        yield opened
+
+
+def best(coverage: Coverage) -> dict[str, str | None]:
+    """Return each phrase with the kind and the way of its surest match."""
+    return {
+        phrase.text: f"{phrase.matches[0].kind} {phrase.matches[0].how}" if phrase.matches else None
+        for phrase in coverage.phrases
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What was the urea nitrogen of patient 10018423?",
+         {"urea nitrogen": "value exact", "10018423": "id exact"}),
+        ("What was the blood group of patient 10018423?",
+         {"blood": None, "group": None, "10018423": "id exact"}),
+        ("the newest nitrogen value of 99999999", {"nitrogen": "value partly", "99999999": None}),
+        ("how many lab events in 2099", {"lab": None, "events": "table abbreviated",
+                                        "2099": "date exact"}),
+        ("genders of patients with creatinin", {"genders": "column exact",
+                                               "creatinin": "value alike"}),
+        ("religion of the patients admitted in 2101", {"religion": None, "admitted": None,
+                                                       "2101": "after-clock exact"}),
+        ("charted in 1850", {"charted": None, "1850": None}),
+        ("values above 3.5", {"3.5": "number exact"}),
+    ],
+)  # fmt: skip
+def test_each_phrase_is_looked_up(
+    question: str, expected: dict[str, str | None], grounder: DatabaseGrounder
+) -> None:
+    assert best(grounder.ground(question)) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [text for name in ("german", "french", "mistyped", "follow_ups") for text in CASES[name]],
+)
+def test_what_cannot_be_read_is_said(question: str, grounder: DatabaseGrounder) -> None:
+    made = grounder.ground(question)
+    assert (made.readable, bool(made.why_unread)) == (False, True)
+
+
+@pytest.mark.parametrize("question", CASES["english"])
+def test_english_is_read_however_short(question: str) -> None:
+    held = set(
+        [
+            "heart",
+            "rate",
+            "icu",
+            "stay",
+            "lab",
+            "item",
+            "id",
+            "hematocrit",
+            "icd",
+            "code",
+            "coagulation",
+            "defect",
+        ]
+    )
+    assert why_unreadable(question, held) is None
+
+
+def test_a_phrase_stands_where_the_question_has_it(grounder: DatabaseGrounder) -> None:
+    question = "  Was the  Urea   nitrogen high, and the blood-group?"
+    for phrase in grounder.ground(question).phrases:
+        assert question[phrase.start : phrase.start + len(phrase.text)] == phrase.text
+
+
+@given(question=st.text(max_size=200))
+@settings(max_examples=150)
+def test_any_text_has_a_record_that_json_keeps(question: str) -> None:
+    made = TEXTS.ground(question)
+    assert Coverage.model_validate_json(made.model_dump_json()) == made
+    assert TEXTS.ground(question) == made
+
+
+class _Texts:
+    """A grounder that is made at its first use, as hypothesis takes no fixture of a module."""
+
+    def __init__(self) -> None:
+        self._made: DatabaseGrounder | None = None
+
+    def ground(self, question: str) -> Coverage:
+        if self._made is None:
+            import tempfile
+
+            file = Path(tempfile.mkdtemp()) / "t.sqlite"
+            with closing(sqlite3.connect(file)) as connection:
+                connection.executescript("CREATE TABLE t (name TEXT); INSERT INTO t VALUES ('a b')")
+            self._made = DatabaseGrounder.open(open_database(file, clock=CLOCK))
+        return self._made.ground(question)
+
+
+TEXTS = _Texts()
+
+
+def test_stored_texts_are_kept_only_if_asked_for_and_never_those_of_people(path: Path) -> None:
+    question = "was the urea nitrogen of Zwetschkenbaum high?"
+    with open_database(path, clock=CLOCK) as database:
+        for keep in (False, True):
+            with DatabaseGrounder.open(database, keep_values=keep) as grounder:
+                made = grounder.ground(question)
+            said = json.dumps([it.model_dump() for it in made.phrases[0].matches])
+            assert ("urea nitrogen" in said) == keep
+            name = next(it for it in made.phrases if it.text == "Zwetschkenbaum")
+            assert not name.matches
