@@ -38,7 +38,7 @@ What comes out of each:
     open_database       Database, such as SqliteDatabase: Schema, Limits, DatabaseHealth
     └── execute             ExecutionResult
     hints               Hints
-    DatabaseGrounder    Coverage, for Guard.session(…, grounder=…)
+    open_grounder       Coverage, for Guard.session(…, grounder=…)
 
 What can be raised, and the exit code of the command where it is:
 
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from sentinel_sql.agent.prompt import Prompt as Prompt
     from sentinel_sql.agent.react import ReactAgent as ReactAgent
     from sentinel_sql.coverage import Coverage as Coverage
-    from sentinel_sql.database.coverage.cover import DatabaseGrounder as DatabaseGrounder
+    from sentinel_sql.database.coverage.cover import open_grounder as open_grounder
     from sentinel_sql.database.executor import Database as Database
     from sentinel_sql.database.executor import DatabaseHealth as DatabaseHealth
     from sentinel_sql.database.executor import ExecutionResult as ExecutionResult
@@ -144,7 +144,6 @@ _HOMES = {
     "Coverage": "coverage:Coverage",
     "Database": "database.executor:Database",
     "DatabaseError": "errors:DatabaseError",
-    "DatabaseGrounder": "database.coverage.cover:DatabaseGrounder",
     "DatabaseHealth": "database.executor:DatabaseHealth",
     "EndpointError": "errors:EndpointError",
     "Evaluation": "evaluation_store.record:Evaluation",
@@ -197,6 +196,7 @@ _HOMES = {
     "load_monitor": "monitor.bundle:load",
     "make_pools": "questions.pools:make_pools",
     "open_database": "database.opening:open_database",
+    "open_grounder": "database.coverage.cover:open_grounder",
     "read_labels": "labels.file:read_labels",
     "read_questions": "questions.read:read_questions",
     "read_trajectories": "trajectory.store:read_trajectories",
@@ -216,7 +216,6 @@ __all__ = [
     "Coverage",
     "Database",
     "DatabaseError",
-    "DatabaseGrounder",
     "DatabaseHealth",
     "EndpointError",
     "Evaluation",
@@ -269,6 +268,7 @@ __all__ = [
     "load_monitor",
     "make_pools",
     "open_database",
+    "open_grounder",
     "read_labels",
     "read_questions",
     "read_trajectories",

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sentinel_sql.coverage import Coverage
-from sentinel_sql.database.coverage.cover import DatabaseGrounder
+from sentinel_sql.database.coverage.cover import DatabaseGrounder, open_grounder
 from sentinel_sql.database.coverage.readable import why_unreadable
 from sentinel_sql.database.opening import open_database
 
@@ -45,7 +45,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def grounder(path: Path) -> Iterator[DatabaseGrounder]:
-    with open_database(path, clock=CLOCK) as database, DatabaseGrounder.open(database) as opened:
+    with open_database(path, clock=CLOCK) as database, open_grounder(database) as opened:
         yield opened
 
 
@@ -92,22 +92,8 @@ def test_what_cannot_be_read_is_said(question: str, grounder: DatabaseGrounder) 
 
 @pytest.mark.parametrize("question", CASES["english"])
 def test_english_is_read_however_short(question: str) -> None:
-    held = set(
-        [
-            "heart",
-            "rate",
-            "icu",
-            "stay",
-            "lab",
-            "item",
-            "id",
-            "hematocrit",
-            "icd",
-            "code",
-            "coagulation",
-            "defect",
-        ]
-    )
+    held = {"heart", "rate", "icu", "stay", "lab", "item", "id", "hematocrit", "icd", "code"}
+    held |= {"coagulation", "defect"}
     assert why_unreadable(question, held) is None
 
 
@@ -138,7 +124,7 @@ class _Texts:
             file = Path(tempfile.mkdtemp()) / "t.sqlite"
             with closing(sqlite3.connect(file)) as connection:
                 connection.executescript("CREATE TABLE t (name TEXT); INSERT INTO t VALUES ('a b')")
-            self._made = DatabaseGrounder.open(open_database(file, clock=CLOCK))
+            self._made = open_grounder(open_database(file, clock=CLOCK))
         return self._made.ground(question)
 
 
@@ -149,7 +135,7 @@ def test_stored_texts_are_kept_only_if_asked_for_and_never_those_of_people(path:
     question = "was the urea nitrogen of Zwetschkenbaum high?"
     with open_database(path, clock=CLOCK) as database:
         for keep in (False, True):
-            with DatabaseGrounder.open(database, keep_values=keep) as grounder:
+            with open_grounder(database, keep_values=keep) as grounder:
                 made = grounder.ground(question)
             said = json.dumps([it.model_dump() for it in made.phrases[0].matches])
             assert ("urea nitrogen" in said) == keep

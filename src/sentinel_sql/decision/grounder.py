@@ -8,7 +8,7 @@ from sentinel_sql.coverage import Coverage
 
 
 class Grounder(Protocol):
-    """Makes coverage records, such as `sentinel_sql.DatabaseGrounder`."""
+    """Makes coverage records, such as what `sentinel_sql.open_grounder` returns."""
 
     def ground(self, question: str) -> Coverage:
         """Return what the database holds of a question."""

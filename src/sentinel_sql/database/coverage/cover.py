@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Final, Self
 
+from sentinel_sql.arguments import checked
 from sentinel_sql.coverage import Coverage, CoveredPhrase, PhraseMatch
 from sentinel_sql.database.coverage.key_columns import KeyColumns
 from sentinel_sql.database.coverage.readable import why_unreadable
@@ -87,26 +88,6 @@ class DatabaseGrounder:
         self._clock = database.clock
         self._lock = threading.Lock()
         self._made: OrderedDict[str, Coverage] = OrderedDict()
-
-    @classmethod
-    def open(
-        cls,
-        database: Database,
-        *,
-        index: str | PathLike[str] | None = None,
-        keep_values: bool = False,
-    ) -> DatabaseGrounder:
-        """Open the database's value index, which is made first if it is missing or outdated.
-
-        Args:
-            database: the open database.
-            index: the index file; by default beside the database's file, or in the user's cache.
-            keep_values: whether records may hold stored texts.
-
-        Raises:
-            DatabaseError: the index can't be made.
-        """
-        return cls(database, open_value_index(database, file=index), keep_values=keep_values)
 
     def close(self) -> None:
         """Close the index."""
@@ -238,4 +219,28 @@ def _phrase(
         start=start,
         words=tuple(word for token in tokens for word in token.word.split()),
         matches=tuple(sorted(matches, key=lambda it: -it.likeness)[:MOST_MATCHES]),
+    )
+
+
+@checked
+def open_grounder(
+    database: Database,
+    *,
+    index: str | PathLike[str] | None = None,
+    keep_values: bool = False,
+) -> DatabaseGrounder:
+    """Return what makes coverage records of questions over a database; close it after use.
+
+    Its value index is opened, and made first if it is missing or outdated.
+
+    Args:
+        database: the open database.
+        index: the index file; by default beside the database's file, or in the user's cache.
+        keep_values: whether records may hold stored texts.
+
+    Raises:
+        DatabaseError: the index can't be made.
+    """
+    return DatabaseGrounder(
+        database, open_value_index(database, file=index), keep_values=keep_values
     )

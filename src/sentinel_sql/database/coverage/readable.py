@@ -9,7 +9,7 @@ from typing import Final
 _ENGLISH_WORDS: Final = """
 a about after all am an and any are as at be been before between by can could did do does during
 each ever every for from get give given got had has have he her him his how i if in into is it its
-last list many me more most much my no not number of on one only or other our out over 
+last list many me more most much my no not number of on one only or other our out over
 per please recent said same say she should show since so some tell than that the their
 them then there these they this those through time times to under until up us use used was we week
 were what when where which who whom whose why will with within would year years you your find
