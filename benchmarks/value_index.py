@@ -17,8 +17,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from sentinel_sql.database.coverage.cover import DatabaseGrounder
+from sentinel_sql.database.executor import Database
 from sentinel_sql.database.opening import open_database
 from sentinel_sql.database.value_index.hints import find_hints
+from sentinel_sql.database.value_index.index import ValueIndex
 from sentinel_sql.database.value_index.opening import open_value_index
 from sentinel_sql.database.value_index.words import words_of
 from sentinel_sql.hospital.benchmark import benchmark_questions
@@ -55,7 +58,19 @@ def measure(address: str, texts: list[str], folder: Path) -> dict[str, Any]:
                 "by_prefix": milliseconds(lambda word: index.completions(word[:4]), words),
                 "by_likeness": milliseconds(lambda word: index.alike(word, least=0.7), words),
                 "hints_of_a_question": milliseconds(lambda text: find_hints(text, index), texts),
+                "coverage_of_a_question": _coverage(database, index, texts),
             }
+
+
+def _coverage(database: Database, index: ValueIndex, texts: list[str]) -> dict[str, float]:
+    grounder = DatabaseGrounder(database, index)
+    grounder.ground(texts[0])  # reads the span of the stored times once
+    spent = []
+    for text in texts[1:]:
+        began = time.perf_counter()
+        grounder.ground(text)
+        spent.append(1000 * (time.perf_counter() - began))
+    return {"median": round(statistics.median(spent), 3), "max": round(max(spent), 3)}
 
 
 def main() -> None:
