@@ -45,7 +45,7 @@ from sentinel_sql.storage.whole_file import (
     whole_folder,
 )
 
-FORMAT = "sentinel-monitor/2"
+FORMAT = "sentinel-monitor/3"
 MANIFEST = "manifest.json"
 ARRAYS = ("monitor.npz", "calibration.npz")
 
