@@ -130,6 +130,8 @@ def test_damaged_bundle_is_refused_in_one_line(saved: Path, name: str) -> None:
     for at in rng.integers(0, len(whole), 25).tolist():
         flipped = bytes([whole[at] ^ 1])
         for damaged in (whole[:at], whole[:at] + flipped + whole[at + 1 :]):
+            if name == bundle.MANIFEST and _values(damaged) == _values(whole):
+                continue  # the last digit of a number, which reads as the same number
             path.write_bytes(damaged)
             with pytest.raises(BundleError) as told:
                 bundle.load(saved)
@@ -139,11 +141,18 @@ def test_damaged_bundle_is_refused_in_one_line(saved: Path, name: str) -> None:
         bundle.load(saved)
 
 
+def _values(content: bytes) -> object:
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None
+
+
 def test_bundle_of_another_version_is_refused(saved: Path) -> None:
     path = saved / bundle.MANIFEST
-    manifest = json.loads(path.read_text()) | {"format": "sentinel-monitor/3"}
+    manifest = json.loads(path.read_text()) | {"format": "sentinel-monitor/9"}
     path.write_text(json.dumps(manifest))
-    with pytest.raises(BundleError, match="sentinel-monitor/3"):
+    with pytest.raises(BundleError, match="sentinel-monitor/9"):
         bundle.load(saved)
 
 
