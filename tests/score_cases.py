@@ -71,6 +71,8 @@ def replay_one_by_one(
     stakes: float,
     exact: bool = False,
     chow: bool = True,
+    certified: bool = False,
+    certified_at: float | None = None,
 ) -> list[tuple[str, str, int]]:
     """Step every run through the rules as they are written down: kind, reason, t of the end.
 
@@ -92,6 +94,9 @@ def replay_one_by_one(
                     verdict = ("withhold", "agent-abstained", t)
                 elif not scores.answered[i]:
                     verdict = ("withhold", "step-cap", t)
+                elif certified:
+                    above = certified_at is not None and scores.delivery_score[i] >= certified_at
+                    verdict = ("deliver", "above-bar", t) if above else ("withhold", "below-bar", t)
                 elif not chow:
                     verdict = ("deliver", "no-bar", t)
                 else:

@@ -162,7 +162,7 @@ def test_evaluate_gives_every_exhibit_by_name_and_counts_the_same_look_once(
     first, second = sentinel(*arguments), sentinel(*arguments)
     assert first.code == second.code == 0
     ladder = first.document["exhibits"]["ladder"]["rows"]
-    systems = {"vanilla", "gate", "chow", "full", "early-stop", "always-abstain"}
+    systems = {"vanilla", "gate", "chow", "full", "early-stop", "certified", "always-abstain"}
     assert {(row["system"], row["stakes"]) for row in ladder} == {
         (system, stakes) for system in systems for stakes in (1.0, 4.0, 9.0)
     }

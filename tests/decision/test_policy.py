@@ -19,6 +19,7 @@ class Seen:
     p_answerable: float = 1.0
     p_correct: float = 1.0
     delivery: float | None = None
+    delivery_score: float | None = None
     p_unanswerable: float | None = None
 
 
@@ -39,6 +40,7 @@ def stepped(rules: Policy, scores: PrefixScores) -> list[tuple[str, str, int]]:
                     p_answerable=float(scores.p_answerable[row]),
                     p_correct=float(scores.p_correct[row]),
                     delivery=float(scores.delivery[i]) if answer else None,
+                    delivery_score=float(scores.delivery_score[i]) if answer else None,
                     p_unanswerable=float(scores.p_unanswerable[i]) if answer else None,
                 ),
                 ending,
@@ -53,13 +55,18 @@ thresholds = st.sampled_from((None, 0.0, 0.1, 0.3, 0.5, 0.9, 1.1))
 
 
 @given(
-    prefix_scores(), stakes_levels, thresholds, thresholds, st.sampled_from((None, "chow", "exact"))
+    prefix_scores(),
+    stakes_levels,
+    thresholds,
+    thresholds,
+    st.sampled_from((None, "chow", "exact", "certified")),
 )
 @settings(max_examples=150, deadline=None)
 def test_replay_equals_stepping_the_policy_equals_the_rules_by_hand(
     scores: PrefixScores, stakes: float, theta: float | None, early: float | None, bar: str | None
 ) -> None:
-    rules = Policy(stakes=stakes, theta=theta, early=early, bar=bar)  # type: ignore[arg-type]
+    at = theta if bar == "certified" else None
+    rules = Policy(stakes=stakes, theta=theta, early=early, bar=bar, certified_at=at)  # type: ignore[arg-type]
     verdicts = rules.replay(scores)
     replayed = [
         (KINDS[kind], REASONS[reason], int(t))
@@ -67,7 +74,14 @@ def test_replay_equals_stepping_the_policy_equals_the_rules_by_hand(
     ]
     assert replayed == stepped(rules, scores)
     assert replayed == replay_one_by_one(
-        scores, theta=theta, early=early, stakes=stakes, exact=bar == "exact", chow=bar is not None
+        scores,
+        theta=theta,
+        early=early,
+        stakes=stakes,
+        exact=bar == "exact",
+        chow=bar is not None,
+        certified=bar == "certified",
+        certified_at=at,
     )
     assert list(verdicts.delivered) == [kind == "deliver" for kind, _, _ in replayed]
 

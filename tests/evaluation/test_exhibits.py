@@ -44,7 +44,7 @@ def test_replay_equals_stepping_by_hand(
     scores: PrefixScores, stakes: float, system: str, exact: bool
 ) -> None:
     frozen = freeze(scores, stakes=(stakes,))
-    run = replay(scores, system, thresholds=frozen, stakes=stakes, exact=exact)
+    run = replay(scores, system, thresholds=frozen, stakes=stakes, exact=exact, calibration=scores)
     verdicts = replay_one_by_one(
         scores,
         # Stakes that the calibration runs don't carry: every run is refused at t = 0.
@@ -53,6 +53,8 @@ def test_replay_equals_stepping_by_hand(
         stakes=stakes,
         exact=exact,
         chow=run.policy.bar is not None,
+        certified=run.policy.bar == "certified",
+        certified_at=run.policy.certified_at,
     )
     earned, saved = score_by_hand(scores, verdicts, stakes)
     assert run.rs == float(earned)

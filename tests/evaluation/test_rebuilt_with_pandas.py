@@ -68,8 +68,10 @@ def test_ladder_equals_a_computation_with_pandas(
         if not stop["exact_bar"]
     }
     ladder = read(folder, "ladder")
-    assert len(ladder) == 18
+    assert len(ladder) == 21
     for line in ladder.itertuples():
+        if line.system == "certified":
+            continue  # its bar isn't in the document; tests/decision/test_certificate.py finds it
         bar = line.stakes / (1 + line.stakes)
         checks = {
             "vanilla": {"theta": None, "early": None, "bar": None},

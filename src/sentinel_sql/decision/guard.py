@@ -26,6 +26,7 @@ from typing import Self, overload
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.decision.agent_loop import AsyncAgent, PlainAgent, run_agent
+from sentinel_sql.decision.certificate import certify
 from sentinel_sql.decision.grounder import Grounder
 from sentinel_sql.decision.guard_arguments import (
     known_clock,
@@ -39,6 +40,7 @@ from sentinel_sql.decision.guard_arguments import (
 from sentinel_sql.decision.policy import Policy, policy
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer, Misfit, OnUnavailable
+from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.result_line import whole_characters
@@ -54,7 +56,7 @@ class Guard:
     Attributes:
         monitor: frozen.
         policy: thresholds and delivery bar at the chosen stakes.
-        gate, early_stop, exact_bar: the rules, also of sessions at other stakes.
+        gate, early_stop, exact_bar, certified: the rules, also of sessions at other stakes.
         on_unavailable: what happens if the monitor can't judge: `withhold` stops the run at once,
             `deliver` delivers its answer unjudged.
         misfit: why the monitor can't judge these runs at all, or None.
@@ -66,6 +68,7 @@ class Guard:
     gate: bool = True
     early_stop: bool = False
     exact_bar: bool = False
+    certified: bool = False
     on_unavailable: OnUnavailable = "withhold"
     misfit: Misfit | None = None
     check_text: bool = True
@@ -79,6 +82,7 @@ class Guard:
         gate: bool = True,
         early_stop: bool = False,
         exact_bar: bool = False,
+        certified: bool = False,
         on_unavailable: OnUnavailable = "withhold",
         agent: AgentInfo | str | None = None,
         schema: Schema | None = None,
@@ -99,6 +103,7 @@ class Guard:
             gate=gate,
             early_stop=early_stop,
             exact_bar=exact_bar,
+            certified=certified,
             on_unavailable=on_unavailable,
             agent=agent,
             schema=schema,
@@ -117,6 +122,7 @@ class Guard:
         gate: bool = True,
         early_stop: bool = False,
         exact_bar: bool = False,
+        certified: bool = False,
         on_unavailable: OnUnavailable = "withhold",
         agent: AgentInfo | str | None = None,
         schema: Schema | None = None,
@@ -134,6 +140,9 @@ class Guard:
             gate: False switches the monitor's gate off.
             early_stop: also stop runs mid-run that are unlikely to end in a correct answer.
             exact_bar: deliver at (λ+ε)/(1+λ) instead of Chow's λ/(1+λ).
+            certified: deliver only where the calibration pool proves that it earns at least what
+                silence earns, at 90 % confidence; see `certificate`. Needs neither of the two rules
+                before, and isn't bound by the stakes that the monitor serves.
             on_unavailable: see the class.
             agent: the guarded agent, as a record or a fingerprint. If given, it is checked
                 against the agent of the fit.
@@ -151,7 +160,12 @@ class Guard:
             InputError: stakes that make no sense, or an argument of a wrong type.
         """
         rules = _policy(
-            monitor, stakes=stakes, gate=gate, early_stop=early_stop, exact_bar=exact_bar
+            monitor,
+            stakes=stakes,
+            gate=gate,
+            early_stop=early_stop,
+            exact_bar=exact_bar,
+            certified=certified,
         )
         require_agent(agent, monitor.agent)
         require_schema(schema)
@@ -166,6 +180,7 @@ class Guard:
             gate=gate,
             early_stop=early_stop,
             exact_bar=exact_bar,
+            certified=certified,
             on_unavailable=on_unavailable,
             misfit=_misfit(
                 monitor,
@@ -180,7 +195,12 @@ class Guard:
 
     @property
     def stakes_message(self) -> str | None:
-        """Why this guard delivers nothing at its stakes; None if the monitor serves them."""
+        """Why this guard delivers nothing at its stakes; None if it may deliver."""
+        if self.certified and self.policy.certified_at is None:
+            found = certify(
+                self.monitor.calibration, stakes=self.policy.stakes, theta=self.policy.theta
+            )
+            return f"nothing is certified at λ = {self.policy.stakes:g}: {found.why}"
         served = self.monitor.thresholds.served
         if self.policy.served or served is None:
             return None
@@ -220,6 +240,7 @@ class Guard:
                 gate=self.gate,
                 early_stop=self.early_stop,
                 exact_bar=self.exact_bar,
+                certified=self.certified,
             )
         if isinstance(question, str):
             question = AskedQuestion(id="live", text=whole_characters(question), clock=clock)
@@ -297,14 +318,22 @@ class Guard:
 
 @checked
 def _policy(
-    monitor: Monitor, *, stakes: float, gate: bool, early_stop: bool, exact_bar: bool
+    monitor: Monitor,
+    *,
+    stakes: float,
+    gate: bool,
+    early_stop: bool,
+    exact_bar: bool,
+    certified: bool,
 ) -> Policy:
+    if certified and (early_stop or exact_bar):
+        raise InputError("a certified bar stands alone: leave out early_stop and exact_bar")
     return policy(
-        "early-stop" if early_stop else "full",
+        "certified" if certified else "early-stop" if early_stop else "full",
         thresholds=monitor.thresholds if gate else monitor.thresholds.without_gate(),
         stakes=stakes,
         exact=exact_bar,
-        calibration=monitor.calibration if early_stop else None,
+        calibration=monitor.calibration if early_stop or certified else None,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sentinel_sql.decision.certificate import certify
 from sentinel_sql.decision.payoff import chow_bar, exact_bar
 from sentinel_sql.decision.ragged_columns import clears_bar, early_times, gate_times
 from sentinel_sql.decision.thresholds import early_stop
@@ -70,6 +71,11 @@ class Assessed(Protocol):
         ...
 
     @property
+    def delivery_score(self) -> float | None:
+        """Raw score of the delivery estimator; None where no answer is committed."""
+        ...
+
+    @property
     def p_unanswerable(self) -> float | None:
         """Calibrated ε of the exact bar; None where no answer is committed."""
         ...
@@ -113,14 +119,17 @@ class Policy:
         stakes: λ ≥ 0.
         theta: gate: stop as soon as p_answerable(t) < θ, at every t = 0 … T.
         early: early stop: stop as soon as p_correct(t) < s_λ, mid-run only, 1 ≤ t < T.
-        bar: deliver iff confidence ≥ λ/(1+λ) (`chow`) or ≥ (λ+ε)/(1+λ) (`exact`).
+        bar: deliver iff confidence ≥ λ/(1+λ) (`chow`) or ≥ (λ+ε)/(1+λ) (`exact`), or iff the raw
+            delivery score reaches `certified_at` (`certified`).
+        certified_at: the certified bar; None delivers nothing.
         served: False if the monitor can't serve these stakes; every run then stops at once.
     """
 
     stakes: float
     theta: float | None = None
     early: float | None = None
-    bar: Literal["chow", "exact"] | None = "chow"
+    bar: Literal["chow", "exact", "certified"] | None = "chow"
+    certified_at: float | None = None
     served: bool = True
 
     def decide(self, assessed: Assessed, ending: Ending | None) -> Decision:
@@ -150,8 +159,8 @@ class Policy:
         return Decision(kind="continue", reason="undecided")
 
     def delivery_bar(self, p_unanswerable: float | None) -> float | None:
-        """Return the confidence that an answer must reach, or None if there is no bar."""
-        if self.bar is None:
+        """Return the confidence that an answer must reach, or None if there is no such bar."""
+        if self.bar is None or self.bar == "certified":
             return None
         if self.bar == "chow":
             return chow_bar(self.stakes)
@@ -160,6 +169,12 @@ class Policy:
         return float(exact_bar(self.stakes, p_unanswerable))
 
     def _at_delivery(self, assessed: Assessed) -> Decision:
+        if self.bar == "certified":
+            raw = assessed.delivery_score
+            certified = raw is not None and self.certified_at is not None
+            if certified and raw >= self.certified_at:  # type: ignore[operator]
+                return Decision(kind="deliver", reason="above-bar")
+            return Decision(kind="withhold", reason="below-bar")
         bar = self.delivery_bar(assessed.p_unanswerable)
         if bar is None:
             return Decision(kind="deliver", reason="no-bar")
@@ -168,6 +183,16 @@ class Policy:
         if assessed.delivery >= bar:
             return Decision(kind="deliver", reason="above-bar")
         return Decision(kind="withhold", reason="below-bar")
+
+    def _clears(self, scores: PrefixScores) -> Bools:
+        """Return which answers the delivery bar lets pass, shape (N,)."""
+        if self.bar is None:
+            return scores.answered
+        if self.bar == "certified":
+            if self.certified_at is None:
+                return np.zeros(len(scores), np.bool_)
+            return scores.answered & (scores.delivery_score >= self.certified_at)
+        return clears_bar(scores, stakes=self.stakes, exact=self.bar == "exact")
 
     def replay(self, scores: PrefixScores) -> Verdicts:
         """Judge recorded runs in columns; the result is that of calling `decide` step by step."""
@@ -179,11 +204,7 @@ class Policy:
         by_gate = (gated <= steps) & (gated <= early)
         by_early = (early <= steps) & ~by_gate
         t = np.minimum(np.minimum(gated, early), steps)
-        clears = (
-            scores.answered
-            if self.bar is None
-            else clears_bar(scores, stakes=self.stakes, exact=self.bar == "exact")
-        )
+        clears = self._clears(scores)
         delivered = clears & ~by_gate & ~by_early
         kinds = np.select(
             [by_gate & (t == 0), (by_gate & (t < steps)) | by_early, delivered],
@@ -225,6 +246,7 @@ class System:
     gate: bool = False
     early: bool = False
     bar: bool = False
+    certified: bool = False
     nothing: bool = False
 
 
@@ -234,6 +256,7 @@ SYSTEMS: Mapping[str, System] = {
     "chow": System(bar=True),
     "full": System(gate=True, bar=True),
     "early-stop": System(gate=True, bar=True, early=True),
+    "certified": System(gate=True, certified=True),
     "always-abstain": System(nothing=True),
 }
 """The systems of the ladder, in its order (paper section 4.1 and table 7)."""
@@ -256,7 +279,8 @@ def policy(
             refuses everything.
         exact: deliver at the exact bar instead of Chow's.
         calibration: the calibration pool's columns. If the system stops early and no s_λ was
-            frozen for these stakes, s_λ is computed from them.
+            frozen for these stakes, s_λ is computed from them. A certified bar is always computed
+            from them; without them nothing is certified.
 
     Raises:
         InputError: the stakes make no sense.
@@ -269,6 +293,13 @@ def policy(
     if parts.nothing:
         # Every p_answerable is below infinity, so no run passes this gate.
         return Policy(stakes=stakes, theta=math.inf)
+    if parts.certified:
+        proved = None
+        if calibration is not None:
+            proved = certify(calibration, theta=thresholds.gate.theta, stakes=stakes).bar
+        return Policy(
+            stakes=stakes, theta=thresholds.gate.theta, bar="certified", certified_at=proved
+        )
     early = None
     if parts.early:
         frozen = thresholds.early_stop(stakes, exact_bar=exact)

@@ -141,7 +141,7 @@ def _without_none(hint: Any) -> Any:
 
 SYSTEM = Column(
     "which checks are on: none (vanilla), gate, bar (chow), both (full), also the early stop "
-    "(early-stop), or no answer at all (always-abstain)"
+    "(early-stop), the gate and a certified bar (certified), or no answer at all (always-abstain)"
 )
 STAKES = Column("stakes λ, what a wrong answer costs", unit="right answers", within="[0, ∞)")
 SHARE = "[0, 1]"

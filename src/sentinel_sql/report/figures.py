@@ -20,6 +20,7 @@ SYSTEM_WORDS: Final[Mapping[str, str]] = {
     "chow": "delivery bar alone",
     "full": "gate + delivery bar",
     "early-stop": "+ early stop",
+    "certified": "gate + certified bar",
     "always-abstain": "never answering",
 }
 _PAINT = {"vanilla": "alone", "always-abstain": "never"}

@@ -102,6 +102,13 @@ def ask(
     early_stop: Annotated[
         bool, typer.Option(help="Also stop runs early that are unlikely to succeed.")
     ] = False,
+    certified: Annotated[
+        bool,
+        typer.Option(
+            "--certified",
+            help="Deliver only where the calibration runs prove that it beats silence.",
+        ),
+    ] = False,
     no_gate: Annotated[
         bool, typer.Option("--no-gate", help="Switch off the monitor's gate.")
     ] = False,
@@ -204,6 +211,7 @@ def ask(
             stakes=stakes,
             gate=not no_gate,
             early_stop=early_stop,
+            certified=certified,
             on_unavailable=on_unavailable,
         )
     emit(document, as_json=as_json, tables=lambda: closing(document))
@@ -277,6 +285,7 @@ def _ask_agent(
     stakes: float,
     gate: bool,
     early_stop: bool,
+    certified: bool,
     on_unavailable: OnUnavailable,
 ) -> dict[str, Any]:
     """Run the agent under guard, and fetch the answer's rows if it is delivered."""
@@ -294,6 +303,7 @@ def _ask_agent(
         stakes=stakes,
         gate=gate,
         early_stop=early_stop,
+        certified=certified,
         on_unavailable=on_unavailable.value,
         agent=agent.info,
         schema=database.schema,

@@ -153,6 +153,9 @@ def _screen(made: Monitor, out: Path) -> Iterator[RenderableType]:
 
 def _summary(made: Monitor, out: Path) -> Mapping[str, object]:
 
+    from sentinel_sql.decision.certificate import certify
+    from sentinel_sql.decision.payoff import STAKES_OF_RECORD
+
     frozen, served = made.thresholds, made.thresholds.served
     estimators = made.estimators
     return {
@@ -179,6 +182,10 @@ def _summary(made: Monitor, out: Path) -> Mapping[str, object]:
         "gate θ": "none" if frozen.gate.theta is None else f"{frozen.gate.theta:.4g}",
         "": frozen.gate.why,
         "serves stakes up to": None if served is None else f"λ = {served.limit:.3g}: {served.why}",
+        "certified to beat silence": {
+            f"λ={level:g}": certify(made.calibration, stakes=level, theta=frozen.gate.theta).why
+            for level in STAKES_OF_RECORD
+        },
         "early stop s": {
             f"λ={stop.stakes:g}": "never" if stop.threshold is None else stop.threshold
             for stop in frozen.early_stops
