@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,10 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postgres_cluster import PostgresCluster
 from sentinel_sql.coverage import Coverage
 from sentinel_sql.database.coverage.cover import DatabaseGrounder, open_grounder
 from sentinel_sql.database.coverage.readable import why_unreadable
+from sentinel_sql.database.executor import ExecutionResult
 from sentinel_sql.database.opening import open_database
+from sentinel_sql.database.value_index.opening import open_value_index
 
 CASES = tomllib.loads((Path(__file__).parent / "unreadable_questions.toml").read_text())
 CLOCK = "2100-12-31 23:59:00"
@@ -141,3 +146,73 @@ def test_stored_texts_are_kept_only_if_asked_for_and_never_those_of_people(path:
             assert ("urea nitrogen" in said) == keep
             name = next(it for it in made.phrases if it.text == "Zwetschkenbaum")
             assert not name.matches
+
+
+class Slow:
+    """A database whose queries each take a while."""
+
+    def __init__(self, inner: object) -> None:
+        self._inner = inner
+        self.calls = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def execute(self, sql: str) -> ExecutionResult:
+        self.calls += 1
+        time.sleep(0.3)
+        return self._inner.execute(sql)  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_slow_database_costs_a_question_no_more_than_its_budget(
+    path: Path, tmp_path: Path
+) -> None:
+    with (
+        open_database(path, clock=CLOCK) as database,
+        open_value_index(database, file=tmp_path / "i.values") as index,
+    ):
+        slow = Slow(database)
+        grounder = DatabaseGrounder(slow, index)  # type: ignore[arg-type]
+        began = time.monotonic()
+        for number in range(10018423, 10018433):
+            made = grounder.ground(f"how many labs has patient {number} in 2099")
+        assert slow.calls <= 12
+        assert time.monotonic() - began < 10
+        assert made.phrases[-2].matches[0].kind == "number"  # not known, and so not unheld
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgres"])
+def test_other_databases_have_the_same_record(
+    kind: str, path: Path, tmp_path: Path, postgres_cluster: PostgresCluster
+) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        tables = connection.execute("SELECT name, sql FROM sqlite_master ORDER BY rowid").fetchall()
+        lines = list(connection.iterdump())
+    ordered = ["d_labitems", "patients", "labevents"]
+    script = [dict(tables)[name] for name in ordered] + [
+        line for name in ordered for line in lines if line.startswith(f'INSERT INTO "{name}"')
+    ]
+    if kind == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        with closing(duckdb.connect(str(tmp_path / "ward.duckdb"))) as made:
+            for statement in script:
+                made.execute(statement)
+        address = f"duckdb:///{tmp_path / 'ward.duckdb'}"
+    else:
+        import psycopg
+
+        address = postgres_cluster.create(f"coverage{os.getpid()}")
+        with psycopg.connect(address) as made:
+            for statement in script:
+                made.execute(statement.encode())
+    questions = (
+        "What was the urea nitrogen of patient 10018423?",
+        "religion of patient 99999999 admitted in 2101, with creatinin",
+        "how many lab events in 2099 and in 1850",
+    )
+    with open_database(path, clock=CLOCK) as one, open_grounder(one) as first:
+        expected = [first.ground(question) for question in questions]
+    with open_database(address, clock=CLOCK) as other:
+        index = tmp_path / f"{kind}.values"
+        with open_grounder(other, index=index) as second:
+            assert [second.ground(question) for question in questions] == expected

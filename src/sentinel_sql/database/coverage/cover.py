@@ -31,6 +31,7 @@ LEAST_LIKENESS: Final = 0.7
 
 _SHORTEST_ALIKE: Final = 5
 _SHORTEST_ID: Final = 4
+_LONGEST_ID: Final = 19
 _KEPT: Final = 500
 
 _STOP: Final = """
@@ -200,12 +201,13 @@ class DatabaseGrounder:
                 question, [token], [PhraseMatch.model_validate({"kind": it}) for it in kinds]
             )
         elif token.text.isdigit() and len(token.text) >= _SHORTEST_ID:
-            held = self._keys.columns_with(int(token.text))
-            yield _phrase(
-                question,
-                [token],
-                [PhraseMatch(kind="id", table=table, column=column) for table, column in held],
-            )
+            held = self._keys.columns_with(int(token.text)) if len(token.text) < _LONGEST_ID else ()
+            matches = [
+                PhraseMatch(kind="id", table=table, column=column) for table, column in held or ()
+            ]
+            if held is None:
+                matches = [PhraseMatch(kind="number")]
+            yield _phrase(question, [token], matches)
         elif token.text.replace(".", "", 1).isdigit():
             yield _phrase(question, [token], [PhraseMatch(kind="number")])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
@@ -13,36 +14,40 @@ from sentinel_sql.schema import written
 MOST_COLUMNS: Final = 12
 """Most key columns in which a number is looked up (our choice)."""
 
+MOST_TIMES: Final = 40
+"""Most columns of times whose span is read (our choice)."""
+
+SECONDS: Final = 1.0
+"""Seconds after which no further column is looked at, for a number or for the span (our choice)."""
+
+SLOW: Final = 0.25
+"""Seconds after which a column isn't looked at again (our choice)."""
+
 _KEPT: Final = 1_000
 _NUMBER_TYPES: Final = ("int", "num", "dec", "serial")
 _TIME_TYPES: Final = ("date", "time")
 
 
 class KeyColumns:
-    """Looks numbers up in the columns that other tables refer to, and in primary keys."""
+    """Looks numbers up in the columns that other tables refer to, and in primary keys.
+
+    Time is bounded; what can't be looked up in time, or fails, is not known.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._columns = list(_key_columns(database))[:MOST_COLUMNS]
+        self._columns = list(_key_columns(database))
         self._lock = threading.Lock()
-        self._held: OrderedDict[int, tuple[tuple[str, str], ...]] = OrderedDict()
+        self._held: OrderedDict[int, tuple[tuple[str, str], ...] | None] = OrderedDict()
         self._years: tuple[int, int] | None = None
         self._looked = False
 
-    def columns_with(self, number: int) -> tuple[tuple[str, str], ...]:
-        """Return the key columns, as (table, column), that hold a number."""
+    def columns_with(self, number: int) -> tuple[tuple[str, str], ...] | None:
+        """Return the key columns, as (table, column), that hold a number; None if not known."""
         with self._lock:
             if number in self._held:
                 return self._held[number]
-        found = tuple(
-            (table, column)
-            for table, column in self._columns
-            if self._database.execute(
-                f"SELECT 1 FROM {self._table(table)} "  # noqa: S608
-                f"WHERE {self._column(table, column)} = {number} LIMIT 1"
-            ).kind
-            == "rows"
-        )
+        found = self._look_up(number)
         with self._lock:
             self._held[number] = found
             if len(self._held) > _KEPT:
@@ -55,19 +60,46 @@ class KeyColumns:
             self._years, self._looked = self._read_years(), True
         return None if self._years is None else self._years[0] <= year <= self._years[1]
 
+    def _look_up(self, number: int) -> tuple[tuple[str, str], ...] | None:
+        until = time.monotonic() + SECONDS
+        held, known = [], bool(self._columns) and len(self._columns) <= MOST_COLUMNS
+        for place in self._columns[:MOST_COLUMNS]:
+            table, column = place
+            began = time.monotonic()
+            if began > until:
+                known = False
+                break
+            result = self._database.execute(
+                f"SELECT 1 FROM {self._table(table)} "  # noqa: S608
+                f"WHERE {self._column(table, column)} = {number} LIMIT 1"
+            )
+            if result.kind == "rows":
+                held.append(place)
+            known &= result.kind in ("rows", "empty")
+            if time.monotonic() - began > SLOW:
+                self._columns = [other for other in self._columns if other != place]
+        return tuple(held) if held or known else None
+
     def _read_years(self) -> tuple[int, int] | None:
+        until = time.monotonic() + SECONDS
+        places = [
+            (table, column)
+            for table, columns in self._database.schema.tables.items()
+            for column, kind in columns.items()
+            if any(part in kind.lower() for part in _TIME_TYPES)
+        ]
+        if len(places) > MOST_TIMES:
+            return None
         years = []
-        for table, columns in self._database.schema.tables.items():
-            for column, kind in columns.items():
-                if any(part in kind.lower() for part in _TIME_TYPES):
-                    name = self._column(table, column)
-                    result = self._database.execute(
-                        f"SELECT MIN({name}), MAX({name}) FROM {self._table(table)}"  # noqa: S608
-                    )
-                    for cell in result.rows[0] if result.rows else ():
-                        text = str(cell)[:4]
-                        if text.isdigit():
-                            years.append(int(text))
+        for table, column in places:
+            if time.monotonic() > until:
+                return None
+            name = self._column(table, column)
+            result = self._database.execute(
+                f"SELECT MIN({name}), MAX({name}) FROM {self._table(table)}"  # noqa: S608
+            )
+            texts = [str(cell)[:4] for cell in (result.rows[0] if result.rows else ())]
+            years += [int(text) for text in texts if text.isdigit()]
         return (min(years), max(years)) if years else None
 
     def _table(self, table: str) -> str:
