@@ -216,6 +216,22 @@ def test_a_template_is_known_by_its_masked_query_when_its_name_has_changed() -> 
     assert all(made.pool_of(question.id) == known.pool_of(question.id) for question in old)
 
 
+def test_named_templates_of_different_pools_stay_apart_however_they_are_worded() -> None:
+    def asked(number: int, template: str, text: str) -> Question:
+        return Question(id=f"u{number}", text=text, answerable=False, template=template)
+
+    known = make_pools([*many([2] * 6), *many([2] * 6, answerable=False)], seed=1)
+    first, *others = [name for name in known.pools if known.pools[name] != "train"]
+    other = next(name for name in others if known.pools[name] != known.pools[first])
+    alike = [
+        asked(1, first, "what covers admission 7?"),
+        asked(2, other, "what covers admission 9?"),
+    ]
+    made = make_pools([*many([1, 1, 1]), *alike], seed=3, like=known)
+    assert made.pool_of("u1") == known.pools[first]
+    assert made.pool_of("u2") == known.pools[other]
+
+
 def test_a_template_that_joins_two_pools_is_refused_by_name() -> None:
     old = many([2, 2, 2, 2, 2, 2])
     known = make_pools(old, seed=1)

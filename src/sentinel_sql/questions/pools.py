@@ -194,12 +194,14 @@ def make_pools(
         seed: any integer; the same seed gives the same pools.
         fractions: share of each pool, > 0; they sum to 1.
         like: earlier pools. Each template in them keeps its pool, so that no training template
-            becomes a held-out one; only new templates are assigned.
+            becomes a held-out one; only new templates are assigned. Templates that the data set
+            names, and that lie in different pools, stay apart even if these questions word them
+            alike.
 
     Raises:
         QuestionsError: the file can't be read.
         PoolsError: the fractions don't sum to 1, there are fewer than three templates, or a
-            template joins two that are in different pools of `like`.
+            template without a name of its own joins two that are in different pools of `like`.
     """
     if (
         set(fractions) != set(POOLS)
@@ -213,6 +215,8 @@ def make_pools(
     if isinstance(questions, str | PathLike):
         questions = read_questions(questions)
     template_of = templates_of(questions)
+    if like is not None:
+        template_of = _kept_apart(questions, template_of, like)
     sizes: dict[str, Counter[bool]] = defaultdict(Counter)
     for question in questions:
         sizes[template_of[question.id]][question.answerable] += 1
@@ -245,6 +249,20 @@ def make_pools(
         assigned[template] = pool
         filled[pool].update(sizes[template])
     return Pools(seed=seed, fractions=dict(fractions), pools=assigned, templates=template_of)
+
+
+def _kept_apart(
+    questions: Sequence[Question], template_of: Mapping[str, str], like: Pools
+) -> dict[str, str]:
+    """Return templates in which no two named ones of different earlier pools are joined."""
+    named = {it.id: it.template for it in questions if it.template in like.pools and it.template}
+    pools_of: dict[str, set[PoolName]] = defaultdict(set)
+    for identity, own in named.items():
+        pools_of[template_of[identity]].add(like.pools[own])
+    apart = {
+        identity: own for identity, own in named.items() if len(pools_of[template_of[identity]]) > 1
+    }
+    return {**template_of, **apart}
 
 
 def _earlier_pools(

@@ -220,8 +220,13 @@ def _phrase(
         text=question[start:end],
         start=start,
         words=tuple(word for token in tokens for word in token.word.split()),
-        matches=tuple(sorted(matches, key=lambda it: -it.likeness)[:MOST_MATCHES]),
+        matches=tuple(sorted(matches, key=_sureness)[:MOST_MATCHES]),
     )
+
+
+def _sureness(match: PhraseMatch) -> tuple[bool, float]:
+    """Return a key that sorts matches, the surest first; a comment says least."""
+    return match.kind == "comment", -match.likeness
 
 
 @checked

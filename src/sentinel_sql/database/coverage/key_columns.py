@@ -29,7 +29,7 @@ _TIME_TYPES: Final = ("date", "time")
 
 
 class KeyColumns:
-    """Looks numbers up in the columns that other tables refer to, and in primary keys.
+    """Looks numbers up in the columns that other tables refer to, or else in primary keys.
 
     Time is bounded; what can't be looked up in time, or fails, is not known.
     """
@@ -114,9 +114,10 @@ def _key_columns(database: Database) -> Iterator[tuple[str, str]]:
     wanted = dict.fromkeys(
         (key.to_table, key.to_column) for key in schema.foreign_keys if key.to_column
     )
-    for table, keys in schema.primary_keys.items():
-        if len(keys) == 1:
-            wanted[table, keys[0]] = None
+    if not wanted:  # a primary key that nothing refers to is often a mere row number
+        wanted = dict.fromkeys(
+            (table, keys[0]) for table, keys in schema.primary_keys.items() if len(keys) == 1
+        )
     for table, column in wanted:
         kind = schema.tables.get(table, {}).get(column, "").lower()
         if not kind or any(part in kind for part in _NUMBER_TYPES):

@@ -44,7 +44,8 @@ class SchemaWords:
 
     def _matches(self, word: str) -> list[PhraseMatch]:
         if word in self._places:
-            return [_match(place, "exact", 1.0) for place in self._places[word][:_MOST]]
+            places = sorted(self._places[word], key=lambda place: place[2] == "comment")
+            return [_match(place, "exact", 1.0) for place in places[:_MOST]]
         found = []
         for name in self._names:
             how, likeness = _likeness(word, name)
