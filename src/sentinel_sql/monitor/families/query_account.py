@@ -7,90 +7,41 @@ beside which an earlier result showed its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 
 from sentinel_sql.coverage import CoveredPhrase
-from sentinel_sql.monitor.families.query_facts import Filter, QueryFacts
+from sentinel_sql.monitor.families.account_words import (
+    COUNTED,
+    DIVIDED,
+    LINKING,
+    MEANT,
+    ORDERED,
+    SENSES,
+    SMALL,
+    is_alike,
+    is_among,
+    parts_of,
+)
+from sentinel_sql.monitor.families.query_record import Filter, QueryFacts
 from sentinel_sql.monitor.families.result_facts import ResultFacts
 from sentinel_sql.monitor.families.step_view import QuestionView
 from sentinel_sql.monitor.features.keys import Keys
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
-_PART = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LONGEST = 4_000
-_LEAST_STEM = 0.6
-"""Least share of the longer word that a common beginning needs, as in a coverage record."""
-
-_SHORTEST_STEM = 4
-_LONGEST_ENDING = 2
 _SHORTEST_CODE = 2
 _LONGEST_CODE = 12
 _MOST_CODES = 2_000
 
-_SMALL = frozenset(
-    """
-    a about after an and any at before between by during each every for from her his in into its
-    last most my of on once or our over per since that the their this through to twice under until
-    up with within without yet
-    """.split()
-)
-"""Words that stand before a noun phrase, or begin what follows a verb."""
-
-_LINKING = frozenset(
-    """
-    appear ask become begin belong bring come comes coming contain correspond do end exist fall
-    find gave get give go goes going gone got happen happened hold include involve keep kept live
-    lived lives living look made make makes occur occurred occurs originate perform performed place
-    placed provide reach receive received receives represent require result run see seen show
-    stand stands start stay stayed take taken takes took undergo went work works
-    assigned associated available called carried conducted connected corresponding documented done
-    entered existing given held known listed located mentioned noted observed obtained registered
-    reported specified stored
-    ate bought built caught chose drank drew drove flew led lost met paid rose sang sent sold spent
-    taught won wore wrote
-    database dataset entries entry info information item items system thing things
-    """.split()
-)
-"""Words that link a question's things and name none of them (ours: general English)."""
-
-_ORDERED = re.compile(
-    r"best|worst|(?:un)?popular|common|commonly|frequent|frequently|expensive|cheap"
-    r"|\w{3,}est|peak|maximal|minimal|final|initial|initially|consecutive"
-)
-_COUNTED = re.compile(r"amount|quantity|tally|times|frequency|volume")
-_DIVIDED = re.compile(r"average|mean|typical|typically|percentage|percent|proportion|ratio|rate")
-
 _FUNCTIONS: tuple[tuple[re.Pattern[str], Callable[[QueryFacts], bool]], ...] = (
-    (_ORDERED, lambda query: query.orders > 0 or query.limit is not None),
-    (_COUNTED, lambda query: bool(query.aggregates & {"count", "sum"})),
-    (_DIVIDED, lambda query: "avg" in query.aggregates or query.divides),
+    (ORDERED, lambda query: query.orders > 0 or query.limit is not None),
+    (COUNTED, lambda query: bool(query.aggregates & {"count", "sum"})),
+    (DIVIDED, lambda query: "avg" in query.aggregates or query.divides),
 )
 """Words, and what in a query accounts for them."""
-
-_MEANT: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "female": frozenset({"f", "female", "gender", "sex"}),
-        "male": frozenset({"m", "male", "gender", "sex"}),
-        "died": frozenset({"dod", "death", "dead", "deceased", "expire"}),
-        "old": frozenset({"age", "birth", "dob", "anchor"}),
-        "cost": frozenset({"price", "amount", "fee", "charge", "cost"}),
-    }
-)
-"""By sense, the words of a query that have it (ours: general English)."""
-
-_SENSES: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(["woman", "women", "female", "girl", "she"], "female"),
-        **dict.fromkeys(["man", "men", "male", "boy", "he"], "male"),
-        **dict.fromkeys(["die", "died", "dead", "deceased", "alive", "death", "survive"], "died"),
-        **dict.fromkeys(["old", "age", "aged", "young", "born"], "old"),
-        **dict.fromkeys(["cost", "price", "pay", "paid", "expense", "charge"], "cost"),
-    }
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,13 +74,13 @@ class CodeLabels:
         if result is None or query is None or not result.cells:
             return
         looked_up = {
-            word for item in query.filters for value in item.values for word in _parts(value)
+            word for item in query.filters for value in item.values for word in parts_of(value)
         }
         for row in result.cells:
             codes = [cell.lower() for cell in row if _is_code(cell)]
             if not codes or len(self._words) > _MOST_CODES:
                 continue
-            words = looked_up.union(*(_parts(cell) for cell in row if not _is_code(cell)))
+            words = looked_up.union(*(parts_of(cell) for cell in row if not _is_code(cell)))
             for code in codes:
                 self._words.setdefault(code, set()).update(words)
 
@@ -149,7 +100,7 @@ def account(
     for phrase in phrases:
         if terms.accounts_for(phrase):
             continue
-        shown = bool(phrase.words) and all(_is_in(word, beside) for word in phrase.words)
+        shown = bool(phrase.words) and all(is_among(word, beside) for word in phrase.words)
         if shown or _by_unseen_code(phrase, query, labels, asked.surroundings.keys):
             by_code += 1
         else:
@@ -179,7 +130,7 @@ def phrases_of(asked: QuestionView) -> tuple[CoveredPhrase, ...]:
     else:
         content = frozenset(asked.wording.content)
         found = tuple(
-            CoveredPhrase(text=at[0], start=at.start(), words=tuple(_parts(at[0])))
+            CoveredPhrase(text=at[0], start=at.start(), words=tuple(parts_of(at[0])))
             for at in _TOKEN.finditer(asked.question.text[:_LONGEST])
             if at[0].lower().removesuffix("'s") in content
         )
@@ -187,7 +138,7 @@ def phrases_of(asked: QuestionView) -> tuple[CoveredPhrase, ...]:
     return tuple(
         it
         for it in found
-        if it.matches or (it.text.lower() not in _LINKING and it.start not in verbs)
+        if it.matches or (it.text.lower() not in LINKING and it.start not in verbs)
     )
 
 
@@ -218,8 +169,8 @@ def _verbs(question: str) -> Iterator[int]:
     if did < 2 or not {"how", "what", "which"} & {word for word, _ in words[: did - 1]}:
         return
     for at in range(did + 2, len(words)):
-        ends = at + 1 == len(words) or words[at + 1][0] in _SMALL
-        if ends and words[at][0].isalpha() and not {words[at][0], words[at - 1][0]} & _SMALL:
+        ends = at + 1 == len(words) or words[at + 1][0] in SMALL
+        if ends and words[at][0].isalpha() and not {words[at][0], words[at - 1][0]} & SMALL:
             yield words[at][1]
             return
 
@@ -229,18 +180,18 @@ class _Terms:
 
     def __init__(self, query: QueryFacts) -> None:
         self._query = query
-        self._words = frozenset([*_parts(query.words), *_parts(" ".join(query.tables))])
+        self._words = frozenset([*parts_of(query.words), *parts_of(" ".join(query.tables))])
         self._names = frozenset(query.words.split())
 
     def accounts_for(self, phrase: CoveredPhrase) -> bool:
         text = phrase.text.lower()
         if _NUMBER.fullmatch(text):
             return self._has_number(text)
-        words = phrase.words or tuple(_parts(text))
-        if all(_is_in(word, self._words) for word in words):
+        words = phrase.words or tuple(parts_of(text))
+        if all(is_among(word, self._words) for word in words):
             return True
-        for sense in (_SENSES.get(word) for word in (text, *words)):
-            if sense is not None and self._words & _MEANT[sense]:
+        for sense in (SENSES.get(word) for word in (text, *words)):
+            if sense is not None and self._words & MEANT[sense]:
                 return True
         if any(cue.fullmatch(text) and done(self._query) for cue, done in _FUNCTIONS):
             return True
@@ -266,7 +217,7 @@ def _by_unseen_code(
 ) -> bool:
     """Return whether a code, which no result explained, may stand for a phrase's stored text.
 
-    It may if it is compared with a key of the table that has the text, or with one that leads there.
+    It may if it is compared with a key of the text's table, or with one that leads there.
     """
     tables = {match.table for match in phrase.matches if match.kind == "value" and match.table}
     if not tables:
@@ -284,29 +235,29 @@ def _by_unseen_code(
             return True
         if item.kind == "identifier" and any(map(_is_code, item.values)):
             stem = re.sub(r"_?(?:id|code|key|no)$", "", item.column)
-            if any(_alike(stem, part) for table in tables for part in (*_parts(table), table)):
+            if any(is_alike(stem, part) for table in tables for part in (*parts_of(table), table)):
                 return True
     return False
 
 
 def _is_asked(item: Filter, said: frozenset[str], asked: QuestionView, labels: CodeLabels) -> bool:
-    if not item.values or _is_in(item.column, said):
+    if not item.values or is_among(item.column, said):
         return True
     for value in item.values:
-        words = [word for word in _parts(value) if len(word) > 1 or word.isdigit()]
-        if not words or any(_is_in(word, said) for word in words):
+        words = [word for word in parts_of(value) if len(word) > 1 or word.isdigit()]
+        if not words or any(is_among(word, said) for word in words):
             return True
-        if any(_is_in(word, said) for word in labels.words_of(value)):
+        if any(is_among(word, said) for word in labels.words_of(value)):
             return True
         if _NUMBER.fullmatch(value) and float(value) in (*asked.wording.numbers, 0.0, 1.0):
             return True
-    senses = {_SENSES[word] for word in said if word in _SENSES}
-    return any(set(item.values) & _MEANT[sense] for sense in senses)
+    senses = {SENSES[word] for word in said if word in SENSES}
+    return any(set(item.values) & MEANT[sense] for sense in senses)
 
 
 @lru_cache(maxsize=256)
 def _words_of(text: str) -> frozenset[str]:
-    return frozenset(_parts(text[:_LONGEST]))
+    return frozenset(parts_of(text[:_LONGEST]))
 
 
 def _is_code(text: str) -> bool:
@@ -315,36 +266,3 @@ def _is_code(text: str) -> bool:
         text.isdigit()
         or (len(text) <= _LONGEST_CODE and text.isalnum() and any(map(str.isdigit, text)))
     )
-
-
-def _parts(text: str) -> Iterator[str]:
-    for part in _PART.findall(text.lower()):
-        yield _singular(part)
-
-
-def _singular(word: str) -> str:
-    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
-        return word
-    return word[:-3] + "y" if word.endswith("ies") else word[:-1]
-
-
-def _is_in(word: str, words: Iterable[str]) -> bool:
-    return word in words or (
-        len(word) >= _SHORTEST_STEM and any(_alike(word, other) for other in words)
-    )
-
-
-def _alike(one: str, other: str) -> bool:
-    """Return whether two words have one stem: a long common beginning, and ends of inflection."""
-    if one == other:
-        return True
-    short, long = sorted((one, other), key=len)
-    if len(short) < _SHORTEST_STEM:
-        return False
-    common = len(short)
-    for at, (a, b) in enumerate(zip(short, long, strict=False)):
-        if a != b:
-            common = at
-            break
-    enough = max(_SHORTEST_STEM, _LEAST_STEM * len(long))
-    return common >= enough and len(short) - common <= _LONGEST_ENDING

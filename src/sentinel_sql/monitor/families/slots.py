@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.query_facts import QueryFacts
+from sentinel_sql.monitor.families.query_record import QueryFacts
 from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.families.wording import Wording
 from sentinel_sql.monitor.features.keys import Keys
