@@ -44,7 +44,7 @@ class State(Record):
     neighbours: list[_Near]
     contributions: dict[str, list[_Weight]] | None = None
     features: dict[str, float] | None = None
-    unaccounted: tuple[str, ...] = ()
+    unaccounted: list[str] | None = None
 
 
 class View(Record):

@@ -107,12 +107,56 @@ def test_a_result_of_the_final_query_itself_explains_no_code() -> None:
         ("Is there a blood group of patient 7?", "SELECT 1 FROM patients WHERE subject_id = 7"),
         ("Which patients have blood group A?", "SELECT subject_id FROM patients"),
         ("Blood group of each patient", "SELECT subject_id, gender FROM patients"),
+        ("Blood group of each patient", "SELECT gender AS blood_group FROM patients"),
+        (
+            "Blood group of each patient",
+            "SELECT gender blood_group FROM patients ORDER BY blood_group",
+        ),
+        (
+            "Blood group of each patient",
+            "WITH blood_group AS (SELECT gender FROM patients) SELECT * FROM blood_group",
+        ),
     ],
 )
 def test_neighbouring_words_become_one_phrase_as_written(question: str, sql: str) -> None:
     (phrase,) = state_after(question, step(sql)).unaccounted
     assert phrase.lower() == "blood group"
     assert phrase in question
+
+
+@pytest.mark.parametrize(
+    "frame",
+    ["For the quality board, ", "The charge nurse asks: ", "Quick one for the handover: ", ""],
+)
+def test_what_only_introduces_a_question_needs_no_account(frame: str) -> None:
+    question = f"{frame}how many labs are there?"
+    asked = AskedQuestion(id="q", text=question)
+    state = AccountState(view_question(asked, AROUND))
+    state.observe(view_step(step("SELECT COUNT(*) FROM labs"), "answer", AROUND))
+    assert state.unaccounted == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        ("Fees of admission 7", "SELECT fee FROM admissions WHERE hadm_id = 7"),
+        ("Which items has patient 3?", "SELECT hadm_id FROM admissions WHERE subject_id = 3"),
+        ("Values of lab items of admission 7", "SELECT value FROM labs WHERE hadm_id = 7"),
+    ],
+)
+def test_the_key_of_a_table_accounts_for_its_name(question: str, sql: str) -> None:
+    words = [word for word in ("admission", "patient", "lab") if word in question]
+    phrases = tuple(
+        CoveredPhrase(
+            text=word,
+            start=question.index(word),
+            words=(word,),
+            matches=(PhraseMatch(kind="table", table=f"{word}s"),),
+        )
+        for word in words
+    )
+    asked = AskedQuestion(id="q", text=question, coverage=Coverage(phrases=phrases))
+    assert state_after(asked, step(sql)).unaccounted == ()
 
 
 @pytest.mark.parametrize("condition", ["itemid = 50833", "fee > 310", "ward = 'north wing'"])

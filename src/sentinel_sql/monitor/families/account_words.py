@@ -12,6 +12,7 @@ _LEAST_STEM = 0.6
 
 _SHORTEST_STEM = 4
 _LONGEST_ENDING = 2
+_SHORTEST_PART = 3
 SMALL = frozenset(
     _PART.findall(
         """
@@ -36,6 +37,8 @@ LINKING = frozenset(
     reported specified stored
     ate bought built caught chose drank drew drove flew led lost met paid rose sang sent sold spent
     taught won wore wrote
+        began begun starts ended measured
+        everyone individual individuals people person persons separate someone
     database dataset entries entry info information item items system thing things
     """
     )
@@ -75,6 +78,17 @@ def parts_of(text: str) -> Iterator[str]:
     """Yield the words of a text or name, in lower case and without plural endings."""
     for part in _PART.findall(text.lower()):
         yield _singular(part)
+
+
+def is_part(word: str, names: Iterable[str]) -> bool:
+    """Return whether names begin or end with a word, or its stem: `admitted` in `admittime`."""
+    ending = next((it for it in ("ing", "ed", "s") if word.endswith(it)), "")
+    stem = word.removesuffix(ending)
+    if len(stem) < _SHORTEST_STEM:
+        stem = word
+    return len(stem) >= _SHORTEST_PART and any(
+        name.startswith(stem) or name.endswith(stem) for name in names
+    )
 
 
 def _singular(word: str) -> str:

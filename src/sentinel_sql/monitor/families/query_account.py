@@ -22,6 +22,7 @@ from sentinel_sql.monitor.families.account_words import (
     SMALL,
     is_alike,
     is_among,
+    is_part,
     parts_of,
 )
 from sentinel_sql.monitor.families.query_record import Filter, QueryFacts
@@ -32,6 +33,13 @@ from sentinel_sql.monitor.features.keys import Keys
 _TOKEN = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LONGEST = 4_000
+_FRAME = re.compile(
+    r"(?=[^:?.!]*\b(?:asks?|asked|asking|wants?|needs?|question|quick|for|from|wonders?|checks?)\b)"
+    r"[^:?.!]*:\s|(?:for|before|in) (?:the|an?|our|my) \w+(?: \w+)?, ",
+    re.IGNORECASE,
+)
+"""What introduces a question: `For the audit, how many …`, `The nurse asks: when …`."""
+
 _SHORTEST_CODE = 2
 _LONGEST_CODE = 12
 _MOST_CODES = 2_000
@@ -93,7 +101,7 @@ def account(
     asked: QuestionView, phrases: Sequence[CoveredPhrase], query: QueryFacts, labels: CodeLabels
 ) -> Account:
     """Compare a query with its question and the question's phrases; see `Account`."""
-    terms = _Terms(query)
+    terms = _Terms(query, asked.surroundings.keys)
     codes = [value for item in query.filters for value in item.values if _is_code(value)]
     beside = frozenset[str]().union(*(labels.words_of(code) for code in codes))
     lacking, by_code = [], 0
@@ -135,10 +143,12 @@ def phrases_of(asked: QuestionView) -> tuple[CoveredPhrase, ...]:
             if at[0].lower().removesuffix("'s") in content
         )
     verbs = frozenset(_verbs(asked.question.text))
+    frame = _FRAME.match(asked.question.text[:_LONGEST])
+    begins = frame.end() if frame else 0
     return tuple(
         it
         for it in found
-        if it.matches or (it.text.lower() not in LINKING and it.start not in verbs)
+        if it.matches or not (it.text.lower() in LINKING or it.start in verbs or it.start < begins)
     )
 
 
@@ -178,17 +188,17 @@ def _verbs(question: str) -> Iterator[int]:
 class _Terms:
     """The words of a query, and the phrases that they account for."""
 
-    def __init__(self, query: QueryFacts) -> None:
+    def __init__(self, query: QueryFacts, keys: Keys | None) -> None:
         self._query = query
-        self._words = frozenset([*parts_of(query.words), *parts_of(" ".join(query.tables))])
-        self._names = frozenset(query.words.split())
+        self._identifying = {} if keys is None else keys.identifying
+        self._words = frozenset(parts_of(" ".join([*query.names, *query.literals])))
 
     def accounts_for(self, phrase: CoveredPhrase) -> bool:
         text = phrase.text.lower()
         if _NUMBER.fullmatch(text):
             return self._has_number(text)
         words = phrase.words or tuple(parts_of(text))
-        if all(is_among(word, self._words) for word in words):
+        if all(is_among(word, self._words) or is_part(word, self._query.names) for word in words):
             return True
         for sense in (SENSES.get(word) for word in (text, *words)):
             if sense is not None and self._words & MEANT[sense]:
@@ -197,9 +207,13 @@ class _Terms:
             return True
         return any(
             match.table in self._query.tables
-            and (match.kind == "table" or match.column in self._names)
+            and (match.kind == "table" or match.column in self._query.names)
             for match in phrase.matches
             if match.kind in ("table", "column", "comment")
+        ) or any(
+            self._query.names & self._identifying.get(match.table or "", frozenset())
+            for match in phrase.matches
+            if match.kind == "table"
         )
 
     def _has_number(self, text: str) -> bool:

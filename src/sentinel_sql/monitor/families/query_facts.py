@@ -138,12 +138,20 @@ class _Reader:
                 for number in re.findall(r"\d{1,15}(?:\.\d{1,9})?", text)
             ),
             years=frozenset(int(year) for text in literals for year in _YEAR.findall(text)),
+            names=self._names(),
+            literals=tuple(literals),
             words=" ".join([*sorted(identifiers), *literals]),
         )
 
     def _all(self, *kinds: type[exp.Expr]) -> list[Any]:
         """Return the nodes of exactly these kinds."""
         return [node for kind in kinds for node in self._nodes.get(kind, ())]
+
+    def _names(self) -> frozenset[str]:
+        named = {node.alias.lower() for node in self._all(exp.CTE)}
+        given = named | {node.alias.lower() for node in self._all(exp.Alias)}
+        columns = {node.name.lower() for node in self._all(exp.Column)}
+        return frozenset([*(set(self._columns.tables) - named), *(columns - given)])
 
     def _kind_of(self, node: exp.Expr) -> ColumnKind:
         """Return the kind of one expression."""

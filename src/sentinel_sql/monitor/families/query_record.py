@@ -57,6 +57,8 @@ class QueryFacts:
         now: the query uses the current time.
         numbers: every number in the literals.
         years: every year in the literals.
+        names: every name of a table or column, in lower case, without those that the query gives.
+        literals: every literal, in lower case.
         words: text of identifiers and literals, in lower case.
     """
 
@@ -84,4 +86,6 @@ class QueryFacts:
     now: bool
     numbers: frozenset[float]
     years: frozenset[int]
+    names: frozenset[str]
+    literals: tuple[str, ...]
     words: str
