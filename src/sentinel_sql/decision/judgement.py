@@ -107,6 +107,7 @@ class Judgement:
             early=self._policy.early,
             bar=bar,
             monitor_seconds=elapsed,
+            unaccounted=seen.unaccounted if seen else (),
         )
 
     def _decide(

@@ -55,6 +55,8 @@ class Verdict:
         confidence: calibrated chance that the committed answer is right; None without one.
         theta, early, bar: thresholds in force; None if there is none.
         monitor_seconds: time that judging this step took.
+        unaccounted: the question's phrases that nothing in the committed query accounts for, as the
+            question has them; empty without an answer, and if the monitor couldn't judge.
     """
 
     t: int
@@ -68,6 +70,7 @@ class Verdict:
     early: float | None
     bar: float | None
     monitor_seconds: float
+    unaccounted: tuple[str, ...] = ()
 
     @property
     def stops(self) -> bool:

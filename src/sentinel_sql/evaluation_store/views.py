@@ -44,6 +44,7 @@ class State(Record):
     neighbours: list[_Near]
     contributions: dict[str, list[_Weight]] | None = None
     features: dict[str, float] | None = None
+    unaccounted: list[str] | None = None
 
 
 class View(Record):

@@ -14,6 +14,8 @@ import numpy as np
 
 from sentinel_sql.monitor.calibration import CalibrationMap
 from sentinel_sql.monitor.delivery_estimator import Delivery
+from sentinel_sql.monitor.families.accounted import AccountState
+from sentinel_sql.monitor.families.step_reading import view_question, view_step
 from sentinel_sql.monitor.features.keys import keys_of
 from sentinel_sql.monitor.features.ten_features import FEATURES, FeatureState
 from sentinel_sql.monitor.head import FittedHead, Head
@@ -39,6 +41,7 @@ class Assessment:
         delivery: calibrated p = P(a = 1, y = 1) of the committed answer, or None.
         p_unanswerable: calibrated probability ε that the question is unanswerable, for the exact
             bar; or None.
+        unaccounted: the question's phrases that nothing in the committed query accounts for.
     """
 
     t: int
@@ -49,6 +52,7 @@ class Assessment:
     delivery_score: float | None = None
     delivery: float | None = None
     p_unanswerable: float | None = None
+    unaccounted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +143,8 @@ class MonitorSession:
         surroundings = estimators.surroundings.of(question)
         self._reading = estimators.head.read(question, surroundings)
         self._features = FeatureState(question, surroundings)
+        self._account = AccountState(view_question(question, surroundings))
+        self._surroundings = surroundings
         coverage = question.coverage
         self._unread = coverage is not None and not coverage.readable
         self._t = 0
@@ -156,6 +162,7 @@ class MonitorSession:
         self._committed = commitment(step, commit_on_error=self._estimators.commit_on_error)
         self._reading.observe(step, self._committed)
         self._features.observe(step, self._committed)
+        self._account.observe(view_step(step, self._committed, self._surroundings))
         self._t = step.index
         self._assessment = None
 
@@ -194,4 +201,5 @@ class MonitorSession:
             delivery_score=float(score[0]),
             delivery=float(its.delivery_map(score)[0]),
             p_unanswerable=float(its.unanswerable_map(unanswerable)[0]),
+            unaccounted=self._account.unaccounted,
         )

@@ -57,6 +57,7 @@ def view(
                 "p_correct": seen.p_correct,
                 "delivery": seen.delivery,
                 "p_unanswerable": seen.p_unanswerable,
+                "unaccounted": list(seen.unaccounted),
                 "neighbours": _neighbours(seen, calibration),
                 "contributions": weights(monitor, trajectory.prefix(t)),
                 # Only the hybrid reads the ten features.

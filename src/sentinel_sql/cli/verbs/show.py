@@ -245,6 +245,7 @@ def _states(trajectory: Trajectory, bundle: Monitor, rules: Policy) -> Iterator[
             decision=decision.kind,
             reason=decision.reason,
             after_stop=stopped,
+            unaccounted=assessed.unaccounted,
         )
         stopped = stopped or decision.stops
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sentinel_sql.monitor.families.column_kinds import ColumnKind
-from sentinel_sql.monitor.families.query_facts import QueryFacts
+from sentinel_sql.monitor.families.query_record import QueryFacts
 from sentinel_sql.monitor.families.result_facts import ResultFacts, kind_of_cell
 from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.families.wording import Kind, Wording

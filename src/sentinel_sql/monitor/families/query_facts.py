@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
 
 from sentinel_sql.monitor.families.column_kinds import ColumnKind, ColumnSources
+from sentinel_sql.monitor.families.query_record import Filter, QueryFacts
 from sentinel_sql.monitor.features.query_parser import parse_query
 from sentinel_sql.monitor.surroundings import NOWHERE, Surroundings
 from sentinel_sql.sql_tree import known_dialect
@@ -27,81 +27,6 @@ _KINDS_ELSEWHERE: tuple[tuple[tuple[type[exp.Expr], ...], ColumnKind], ...] = (
 _TIME_TYPES = tuple(exp.DataType.TEMPORAL_TYPES)
 _TIME_FUNCTIONS = frozenset(["date", "datetime", "time", "strftime"])
 _YEAR = re.compile(r"(?<!\d)(?:19|20|21|22)\d\d(?!\d)")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Filter:
-    """One comparison of a column with literals.
-
-    Attributes:
-        table: the column's table, or an empty text if it is unknown.
-        column: the column's name.
-        kind: the column's kind.
-        operator: `=`, `<>`, `<`, `>`, `like`, `in` or `between`; `<=` counts as `<`, `>=` as `>`.
-        values: the literals in lower case.
-        numeric: the literals were written as numbers.
-    """
-
-    table: str
-    column: str
-    kind: ColumnKind
-    operator: str
-    values: tuple[str, ...]
-    numeric: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueryFacts:
-    """What one query does.
-
-    Attributes:
-        returned: kind of each column of the outermost SELECT, without `*`.
-        columns: names of columns that the outermost SELECT returns or aggregates.
-        aggregates: names of the aggregates in the outermost SELECT.
-        counted: columns inside a COUNT of the outermost SELECT; empty for `COUNT(*)`.
-        distinct: DISTINCT in the outermost SELECT, or in its COUNT.
-        bare_beside_aggregate: a column stands beside an aggregate without GROUP BY.
-        tables: the tables, in order, with repeats.
-        idle_tables: how many joined tables are used in nothing but the join.
-        filters: every comparison of a column with literals.
-        orders: the number of MIN, of MAX and of ORDER BY with LIMIT.
-        descending: the outermost ORDER BY is descending; None without ORDER BY.
-        limit: the outermost LIMIT, or None.
-        grouped: GROUP BY anywhere.
-        subqueries: nested SELECTs.
-        mixed_or: an OR beside an AND without brackets.
-        divides, subtracts: arithmetic in the outermost SELECT.
-        subtracts_times: two columns of time are subtracted without a conversion.
-        contradicts: a column is compared both with NULL and with a literal.
-        now: the query uses the current time.
-        numbers: every number in the literals.
-        years: every year in the literals.
-        words: text of identifiers and literals, in lower case.
-    """
-
-    returned: tuple[ColumnKind, ...]
-    columns: tuple[str, ...]
-    aggregates: frozenset[str]
-    counted: tuple[str, ...]
-    distinct: bool
-    bare_beside_aggregate: bool
-    tables: tuple[str, ...]
-    idle_tables: int
-    filters: tuple[Filter, ...]
-    orders: int
-    descending: bool | None
-    limit: int | None
-    grouped: bool
-    subqueries: int
-    mixed_or: bool
-    divides: bool
-    subtracts: bool
-    subtracts_times: bool
-    contradicts: bool
-    now: bool
-    numbers: frozenset[float]
-    years: frozenset[int]
-    words: str
 
 
 @lru_cache(maxsize=1_024)  # a store is read several times, by fit, replays and views
@@ -137,6 +62,7 @@ class _Reader:
         limit = outer.args.get("limit") if outer else None
         order = outer.args.get("order") if outer else None
         nulls = [node for node in self._all(exp.Is) if isinstance(node.expression, exp.Null)]
+        used, tied = self._used_and_tied()
         identifiers = {node.name.lower() for node in self._all(exp.Identifier)}
         return QueryFacts(
             returned=tuple(self._kind_of(item) for item in shown if not item.is_star),
@@ -163,7 +89,17 @@ class _Reader:
                 )
             ),
             tables=tuple(self._columns.tables),
-            idle_tables=self._idle_tables(),
+            idle_tables=len(tied - used),
+            used_tables=frozenset(used),
+            aggregated=frozenset(
+                self._columns.table_of(column)
+                for node in aggregates
+                if isinstance(node, exp.Sum | exp.Avg | exp.Count)
+                and not isinstance(node.this, exp.Distinct)
+                for column in node.find_all(exp.Column)
+                if not isinstance(column.this, exp.Star)
+            )
+            - {""},
             filters=filters,
             orders=len(self._all(exp.Min, exp.Max))
             + sum(
@@ -202,12 +138,20 @@ class _Reader:
                 for number in re.findall(r"\d{1,15}(?:\.\d{1,9})?", text)
             ),
             years=frozenset(int(year) for text in literals for year in _YEAR.findall(text)),
+            names=self._names(),
+            literals=tuple(literals),
             words=" ".join([*sorted(identifiers), *literals]),
         )
 
     def _all(self, *kinds: type[exp.Expr]) -> list[Any]:
         """Return the nodes of exactly these kinds."""
         return [node for kind in kinds for node in self._nodes.get(kind, ())]
+
+    def _names(self) -> frozenset[str]:
+        named = {node.alias.lower() for node in self._all(exp.CTE)}
+        given = named | {node.alias.lower() for node in self._all(exp.Alias)}
+        columns = {node.name.lower() for node in self._all(exp.Column)}
+        return frozenset([*(set(self._columns.tables) - named), *(columns - given)])
 
     def _kind_of(self, node: exp.Expr) -> ColumnKind:
         """Return the kind of one expression."""
@@ -287,9 +231,8 @@ class _Reader:
                 numeric=not any(item.is_string for item in literals),
             )
 
-    def _idle_tables(self) -> int:
-        if not self._all(exp.Join):
-            return 0
+    def _used_and_tied(self) -> tuple[set[str], set[str]]:
+        """Return the tables that something else than a join uses, and those that a join ties."""
         used: set[str] = set()
         tied: set[str] = set()
         for node in self._all(exp.Column):
@@ -301,7 +244,7 @@ class _Reader:
                 and isinstance(equality.expression, exp.Column)
             )
             (tied if ties else used).add(self._columns.aliases.get(table, table))
-        return len(tied - used)
+        return used - {""}, tied if self._all(exp.Join) else set()
 
     def _contradicts(self, nulls: list[exp.Is], filters: tuple[Filter, ...]) -> bool:
         absent = {

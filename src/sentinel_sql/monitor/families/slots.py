@@ -1,7 +1,7 @@
 """Slots: whether what the question names is in the query, and the reverse.
 
-A slot is an id, a number, a span of time, a bound, a word that names a table or column, or any
-other content word.
+A slot is an id, a number, a span of time, a bound, or what is counted. All other words belong to
+the family `accounted`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.query_facts import QueryFacts
+from sentinel_sql.monitor.families.query_record import QueryFacts
 from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 from sentinel_sql.monitor.families.wording import Wording
 from sentinel_sql.monitor.features.keys import Keys
@@ -30,13 +30,9 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "equality_as_since": "a closed span is asked for and an open one taken",
         "bound_missing": "a bound is named and nothing but time is compared by size",
         "bound_unasked": "something but time is compared by size and no bound named",
-        "content_missing": "share of the question's words of meaning that the query lacks",
-        "content_missing_count": "how many of them, at most 8",
-        "schema_words_missing": "how many words name a table or column that the query lacks",
         "counted_elsewhere": "what is counted names a table that the query doesn't read",
         "rows_for_things": "things of one table are counted as rows of another",
         "things_for_rows": "rows are asked for and different values counted",
-        "values_unasked": "share of the filters of text whose values the question doesn't say",
         "filters": "how many comparisons with literals there are, at most 8",
         "filters_short": "fewer filters than slots: how many are lacking, at most 4",
     }
@@ -66,7 +62,6 @@ class SlotState:
 
 def _compare_slots(asked: QuestionView, query: QueryFacts) -> list[float]:
     wording, keys, clock = asked.wording, asked.surroundings.keys, asked.surroundings.clock
-    said = " ".join(asked.question.text.lower().split())
     numbers = [value for value in wording.numbers if value not in (0.0, 1.0)]
     absent = [value for value in numbers if value not in query.numbers]
     ids = [value for _, value in wording.ids]
@@ -82,8 +77,6 @@ def _compare_slots(asked: QuestionView, query: QueryFacts) -> list[float]:
     near = {year + by for year in wording.years for by in (-1, 0, 1)}
     if clock is not None and clock[:4].isdigit() and wording.relative:
         near |= {int(clock[:4]), int(clock[:4]) - 1}
-    lacking = [word for word in wording.content if not _has(query.words, word)]
-    texts = [item for item in query.filters if item.kind in ("text", "unknown") and item.values]
     slots = len(wording.ids) + spanned + wording.compared
     counts_rows = "count" in query.aggregates and not query.distinct
     thing = _table_named(wording.counted, keys)
@@ -104,9 +97,6 @@ def _compare_slots(asked: QuestionView, query: QueryFacts) -> list[float]:
         spanned and not asked_open and open_ and not wording.compared,
         wording.compared and not sized and not open_,
         bool(sized) and not wording.compared,
-        len(lacking) / len(wording.content) if wording.content else 0.0,
-        float(min(8, len(lacking))),
-        float(sum(_names_schema(word, keys) for word in lacking)),
         thing is not None and thing not in query.tables and wording.kind == "count",
         wording.kind == "count"
         and counts_rows
@@ -114,18 +104,10 @@ def _compare_slots(asked: QuestionView, query: QueryFacts) -> list[float]:
         and bool(query.tables)
         and query.tables[0] != thing,
         wording.kind == "count" and query.distinct and thing is None and not wording.distinct,
-        _share(
-            not any(value.strip("%") in said for value in item.values if value) for item in texts
-        ),
         float(min(8, len(query.filters))),
         float(min(4, max(0, slots - len(query.filters)))),
     ]
     return [float(value) for value in features]
-
-
-def _has(words: str, word: str) -> bool:
-    """Return whether a word, or its stem, is in the query."""
-    return (word if len(word) < 6 else word[: max(5, len(word) - 3)]) in words
 
 
 def _share(failed: object) -> float:
@@ -147,13 +129,6 @@ def _table_named(word: str, keys: Keys | None) -> str | None:
     return next(
         (table for table in keys.schema.tables if table.removesuffix("s").endswith(stem)), None
     )
-
-
-def _names_schema(word: str, keys: Keys | None) -> bool:
-    if keys is None or len(word) < 4:
-        return False
-    stem = word if len(word) < 6 else word[: max(5, len(word) - 3)]
-    return any(stem in name for name in keys.names)
 
 
 def _on_other_key(wording: Wording, query: QueryFacts, keys: Keys | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sentinel_sql.monitor.families.query_facts import QueryFacts
+from sentinel_sql.monitor.families.query_record import QueryFacts
 from sentinel_sql.monitor.families.result_facts import ResultFacts
 from sentinel_sql.monitor.families.wording import Wording
 from sentinel_sql.monitor.features.grounding import Analysis

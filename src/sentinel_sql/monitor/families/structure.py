@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sentinel_sql.monitor.families.query_facts import QueryFacts
+from sentinel_sql.monitor.families.query_record import QueryFacts
 from sentinel_sql.monitor.families.step_view import UNSEEN, QuestionView, StepView
 
 FEATURES: Mapping[str, str] = MappingProxyType(
@@ -24,6 +24,7 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "code_as_label": "a column of text is compared with a bare number",
         "distinct": "DISTINCT in what it returns",
         "grouped": "GROUP BY",
+        "detours": "joined tables beyond the fewest that connect the tables used, at most 3",
     }
 )
 """Meanings by name; unknown unless an answer is committed."""
@@ -32,17 +33,25 @@ FEATURES: Mapping[str, str] = MappingProxyType(
 class StructureState:
     """The structure of the committed query."""
 
-    def __init__(self, asked: QuestionView) -> None:  # noqa: ARG002
+    def __init__(self, asked: QuestionView) -> None:
+        self._keys = asked.surroundings.keys
         self._values = [UNSEEN] * len(FEATURES)
 
     def observe(self, seen: StepView) -> None:
         """Read one more step."""
         if seen.committed == "answer" and seen.query is not None:
-            self._values = _read_structure(seen.query)
+            self._values = [*_read_structure(seen.query), self._detours(seen.query)]
 
     def values(self) -> list[float]:
         """Return the features in the order of `FEATURES`."""
         return list(self._values)
+
+    def _detours(self, query: QueryFacts) -> float:
+        """Return the tables off the shortest way, unseen if no foreign keys connect those used."""
+        if self._keys is None:
+            return UNSEEN
+        needed = self._keys.tables_between(query.used_tables)
+        return UNSEEN if needed is None else float(min(3, max(0, query.idle_tables - needed)))
 
 
 def _read_structure(query: QueryFacts) -> list[float]:

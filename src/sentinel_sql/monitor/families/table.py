@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from sentinel_sql.monitor.families import (
+    accounted,
     alarms,
     coverage,
     dynamics,
@@ -22,11 +23,8 @@ from sentinel_sql.monitor.families import (
     slots,
     structure,
 )
-from sentinel_sql.monitor.families.query_facts import query_facts
-from sentinel_sql.monitor.families.result_facts import read_result
+from sentinel_sql.monitor.families.step_reading import view_question, view_step
 from sentinel_sql.monitor.families.step_view import QuestionView, StepView
-from sentinel_sql.monitor.families.wording import read_wording
-from sentinel_sql.monitor.features.grounding import analyse_sql
 from sentinel_sql.monitor.head import Floats
 from sentinel_sql.monitor.surroundings import Surroundings
 from sentinel_sql.trajectory.record import AskedQuestion, Step
@@ -74,6 +72,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "slots": Family(features=slots.FEATURES, start=slots.SlotState),
         "structure": Family(features=structure.FEATURES, start=structure.StructureState),
         PROBES: Family(features=probes.FEATURES, start=probes.ProbeState),
+        "accounted": Family(features=accounted.FEATURES, start=accounted.AccountState),
         COVERAGE: Family(features=coverage.FEATURES, start=coverage.CoverageState),
     }
 )
@@ -112,11 +111,7 @@ class DenseState:
         surroundings: Surroundings,
         families: tuple[str, ...] = ALL_FAMILIES,
     ) -> None:
-        asked = QuestionView(
-            question=question,
-            wording=read_wording(question.text, surroundings.clock),
-            surroundings=surroundings,
-        )
+        asked = view_question(question, surroundings)
         self._surroundings = surroundings
         chosen = [name for name in families if name != ALARMS]
         self._states = [FAMILIES[name].start(asked) for name in chosen]
@@ -124,13 +119,7 @@ class DenseState:
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
         """Read one more step; `committed` says whether it commits to an answer or abstains."""
-        seen = StepView(
-            step=step,
-            committed=committed,
-            query=query_facts(step.sql, self._surroundings) if step.sql else None,
-            analysis=analyse_sql(step.sql, self._surroundings) if step.sql else None,
-            result=read_result(step.observation),
-        )
+        seen = view_step(step, committed, self._surroundings)
         for state in self._states:
             state.observe(seen)
 

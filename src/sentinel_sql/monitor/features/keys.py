@@ -48,6 +48,33 @@ class Keys:
         columns = (column for table in self.schema.tables.values() for column in table)
         return frozenset([*self.schema.tables, *columns])
 
+    @cached_property
+    def _neighbours(self) -> Mapping[str, frozenset[str]]:
+        """The tables that a foreign key ties to each table."""
+        found: dict[str, set[str]] = {}
+        for key in self.schema.foreign_keys:
+            found.setdefault(key.table, set()).add(key.to_table)
+            found.setdefault(key.to_table, set()).add(key.table)
+        return {table: frozenset(others) for table, others in found.items()}
+
+    def tables_between(self, tables: frozenset[str]) -> int | None:
+        """Return how many further tables connect these, None if foreign keys don't connect them.
+
+        The nearest table is connected first, which is the shortest way for two tables and close
+        to it for more.
+        """
+        waiting = sorted(tables)
+        if len(waiting) < 2:
+            return 0
+        joined = {waiting.pop(0)}
+        while waiting:
+            way = _shortest_way(joined, frozenset(waiting), self._neighbours)
+            if way is None:
+                return None
+            joined |= way
+            waiting = [table for table in waiting if table not in joined]
+        return len(joined - tables)
+
     def justify_join(self, left: BaseColumn, right: BaseColumn) -> bool:
         """Return whether foreign keys justify a join of the two columns.
 
@@ -69,6 +96,27 @@ def _reached(
         reached |= further
         waiting += further
     return frozenset(reached)
+
+
+def _shortest_way(
+    start: set[str], goals: frozenset[str], neighbours: Mapping[str, frozenset[str]]
+) -> frozenset[str] | None:
+    """Return the tables of a shortest way from some tables to the nearest goal, or None."""
+    came: dict[str, str | None] = dict.fromkeys(sorted(start))
+    waiting = list(came)
+    for table in waiting:
+        if table in goals:
+            way: set[str] = set()
+            at: str | None = table
+            while at is not None and at not in start:
+                way.add(at)
+                at = came[at]
+            return frozenset(way)
+        for other in sorted(neighbours.get(table, ())):
+            if other not in came:
+                came[other] = table
+                waiting.append(other)
+    return None
 
 
 def keys_of(schema: Schema | None) -> Keys | None:

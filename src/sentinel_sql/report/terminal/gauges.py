@@ -29,7 +29,7 @@ _WIDE = 40
 _SQL_KEPT, _RESULT_KEPT = 100, 66
 _FIELDS = (
     *("p_answerable", "p_correct", "delivery", "theta", "early", "bar"),
-    *("decision", "reason", "status", "after_stop"),
+    *("decision", "reason", "status", "after_stop", "unaccounted"),
 )
 
 
@@ -46,6 +46,7 @@ class State:
         decision, reason: the decision and its reason.
         status: `judged` or `unavailable`.
         after_stop: the guard stopped the run before this state; only a recorded run continues.
+        unaccounted: the question's phrases that nothing in the committed query accounts for.
     """
 
     t: int
@@ -60,6 +61,7 @@ class State:
     reason: GuardReason
     status: Literal["judged", "unavailable"] = "judged"
     after_stop: bool = False
+    unaccounted: tuple[str, ...] = ()
 
     @classmethod
     def of_verdict(cls, verdict: Verdict, step: Step | None) -> State:
@@ -76,6 +78,7 @@ class State:
             decision=verdict.decision,
             reason=verdict.reason,
             status=verdict.status,
+            unaccounted=verdict.unaccounted,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -132,13 +135,22 @@ def row(state: State) -> RenderableType:
         f"{state.decision}\n{state.reason}",
         style="dim" if state.after_stop else STYLES[state.decision],
     )
-    return _line(
+    line = _line(
         Text(str(state.t)),
         _step_text(state.step, none="the question alone" if state.t == 0 else "no further step"),
         gauge(state.p_answerable, state.theta),
         gauge(*state.correct),
         decision,
     )
+    if not state.unaccounted:
+        return line
+    return Group(line, Text(f"   {unaccounted_sentence(state.unaccounted)}", style="red"))
+
+
+def unaccounted_sentence(phrases: Sequence[str]) -> str:
+    """Say which of the question's phrases nothing in the query accounts for; at least one."""
+    quoted = ", ".join(f'"{phrase}"' for phrase in phrases)
+    return f"Nothing in the query accounts for {quoted}."
 
 
 def bare_header() -> RenderableType:

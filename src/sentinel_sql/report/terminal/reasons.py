@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from sentinel_sql.report.page.data import HEADS
+from sentinel_sql.report.terminal.gauges import unaccounted_sentence
+
+_PARTS: Final = ("unaccounted", "neighbours", "contributions", "features")
 
 
 def reasons(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the reasons of one state of a view.
 
-    They are `neighbours`; `contributions` by head, empty if a head can't give any; and `features`
-    if the delivery estimator reads them.
+    They are `unaccounted`; `neighbours`; `contributions` by head, empty if a head can't give any;
+    and `features` if the delivery estimator reads them.
     """
-    return {name: state[name] for name in ("neighbours", "contributions", "features")}
+    return {name: state[name] for name in _PARTS}
 
 
 def why_screen(why: Mapping[str, Any]) -> Iterator[RenderableType]:
     """Show the reasons of one state."""
     yield Text(f"\nWhy, after {why['t']} steps:", style="bold")
+    if why["unaccounted"]:
+        yield Text(f"  {unaccounted_sentence(why['unaccounted'])}")
     for near in why["neighbours"]:
         yield Text(f"  {near['words']}")
     if why["features"]:

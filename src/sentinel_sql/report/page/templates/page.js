@@ -131,6 +131,10 @@ function gauge(name, value, threshold, symbol) {
 
 function whyOf(state) {
   const list = make("ul");
+  if (state.unaccounted?.length) {
+    const phrases = state.unaccounted.map((phrase) => `“${phrase}”`).join(", ");
+    list.append(make("li", {}, `Nothing in the query accounts for ${phrases}.`));
+  }
   for (const near of state.neighbours) {
     list.append(make("li", {}, near.words));
   }
