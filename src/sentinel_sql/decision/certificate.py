@@ -50,7 +50,7 @@ class Certificate:
     @property
     def why(self) -> str:
         """One sentence on the claim, or on why there is none."""
-        sure = f"at {1.0 - self.chance:.0%} confidence"
+        sure = f"at {100 * (1.0 - self.chance):.3g} % confidence"
         if self.bar is None and self.could < self.needed:
             return (
                 f"not with these {self.could} templates: at least {self.needed} that deliver "
@@ -64,7 +64,7 @@ class Certificate:
             )
         return (
             f"{self.templates - self.wrong} of {self.templates} templates deliver no wrong answer, "
-            f"so at most {self.risk:.0%} of such templates do, {sure}"
+            f"so at most {100 * self.risk:.3g} % of such templates deliver one, {sure}"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import Final
 
 _ENGLISH_WORDS: Final = """
@@ -45,6 +45,9 @@ _MEANT_BEFORE: Final = re.compile(
     r"you (just )?(said|gave|listed))\b",
     re.IGNORECASE,
 )
+_POINTS_BACK: Final = re.compile(
+    r"\b(that|they|them|those|these|it)\W*$|^(since when|make it)\b", re.IGNORECASE
+)
 _STANDS_ALONE: Final = re.compile(
     r"\b(how|what|when|which|who|whose|where|why|list|show|give|tell|count|find|is|are|was|were|did|"
     r"does|do|has|have|had)\b",
@@ -61,6 +64,10 @@ LEAST_ENGLISH: Final = 0.2
 LEAST_KNOWN: Final = 0.5
 """Least share of words that are frequent or held by the database, where few are frequent (our
 choice): people also write `mean heart rate, icu stay 31287070`."""
+
+
+MOST_SLIPS: Final = 2
+"""Slips of the fingers from which on a question counts as full of typing errors (our choice)."""
 
 
 def why_unreadable(question: str, held: Container[str] = ()) -> str | None:
@@ -82,6 +89,8 @@ def why_unreadable(question: str, held: Container[str] = ()) -> str | None:
     foreign = sum(word in _OTHERS and word not in _ENGLISH for word in words)
     if foreign > english or foreign >= max(2, english):
         return "it doesn't seem to be in English"
+    if sum(_is_slip(word, held) for word in words) >= MOST_SLIPS:
+        return "it is full of typing errors"
     known = sum(word in _ENGLISH or word in held for word in words)
     if english < LEAST_ENGLISH * len(words) and known < LEAST_KNOWN * len(words):
         return "few of its words are English as it is written"
@@ -90,9 +99,36 @@ def why_unreadable(question: str, held: Container[str] = ()) -> str | None:
 
 def _leans(question: str, words: list[str]) -> bool:
     text = question.strip()
-    if _MEANT_BEFORE.search(text):
+    if _MEANT_BEFORE.search(text) or (len(words) <= 5 and _POINTS_BACK.search(text)):
         return True
     opening = _LEANS.match(text)
     return opening is not None and (
         len(words) <= 6 or _STANDS_ALONE.search(text[opening.end() :]) is None
     )
+
+
+def _is_slip(word: str, held: Container[str]) -> bool:
+    """Return whether a word is a frequent one with two letters swapped, or one letter left out."""
+    if word in _ENGLISH or word in _OFTEN or word in held or len(word) < 3:
+        return False
+    return word in _SLIPS
+
+
+_OFTEN_WORDS: Final = """
+length percentage number highest lowest cost stay heart rate women right units died hospital
+admission admissions emergency prescribed prescriptions female male value values result results
+"""
+_OFTEN: Final = frozenset(_OFTEN_WORDS.split()) | {"saw", "form", "hat", "ear", "eat", "wen"}
+
+
+def _slips(word: str) -> Iterator[str]:
+    for at in range(len(word)):
+        if len(word) > 3:
+            yield word[:at] + word[at + 1 :]
+        if at + 1 < len(word):
+            yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+_SLIPS: Final = frozenset(
+    slip for word in _ENGLISH | _OFTEN if len(word) > 2 for slip in _slips(word)
+)
