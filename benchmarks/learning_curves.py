@@ -28,7 +28,7 @@ from sentinel_sql.monitor.heads.linear import LinearHead, LinearSnapshot, balanc
 from sentinel_sql.monitor.heads.regimes import fit_regime
 from sentinel_sql.monitor.heads.ridge import Prior, fit_ridge
 from sentinel_sql.monitor.snapshots import read_run
-from sentinel_sql.pipeline.fit_general import FAMILIES, AgentRuns
+from sentinel_sql.pipeline.learning.fit_general import FAMILIES, AgentRuns
 from sentinel_sql.pipeline.scoring import label_of, surroundings_of
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.store import read_trajectories

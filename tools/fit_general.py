@@ -16,8 +16,8 @@ from sentinel_sql.hospital.recordings import bundled
 from sentinel_sql.hospital.schema import CLOCK, DATABASE
 from sentinel_sql.monitor.bundle import GENERAL_FOLDER, save
 from sentinel_sql.pipeline.demo import JUDGE, MODE, SEED
-from sentinel_sql.pipeline.fit_general import AgentRuns, fit_general
 from sentinel_sql.pipeline.label import label_runs
+from sentinel_sql.pipeline.learning.fit_general import AgentRuns, fit_general
 from sentinel_sql.questions.pools import make_pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.trajectory.store import read_trajectories

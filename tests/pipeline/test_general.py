@@ -14,7 +14,7 @@ from sentinel_sql.monitor.bundle import GENERAL_FOLDER, load, save
 from sentinel_sql.monitor.heads.linear import FittedLinearHead
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.fit import fit
-from sentinel_sql.pipeline.fit_general import AgentRuns, fit_general
+from sentinel_sql.pipeline.learning.fit_general import AgentRuns, fit_general
 
 MADE, POOLS, LABELS = planted_store(240, seed=41)
 

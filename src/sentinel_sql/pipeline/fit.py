@@ -39,12 +39,17 @@ from sentinel_sql.pipeline.inputs import (
     pools_from,
     runs_from,
 )
-from sentinel_sql.pipeline.labelled_pool import (
+from sentinel_sql.pipeline.learning.labelled_pool import (
     LabelledPool,
     require_classes,
     sort_by_pool,
 )
-from sentinel_sql.pipeline.learn_heads import Learned, LearnFrom, learn_heads, prior_monitor
+from sentinel_sql.pipeline.learning.learn_heads import (
+    Learned,
+    LearnFrom,
+    learn_heads,
+    prior_monitor,
+)
 from sentinel_sql.pipeline.scoring import prefix_scores, surroundings_of
 from sentinel_sql.trajectory.record import Trajectory
 

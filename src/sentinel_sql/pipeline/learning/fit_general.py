@@ -23,7 +23,7 @@ from sentinel_sql.monitor.prefix_scores import PrefixScores
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.monitor.snapshots import Task, fit_heads, read_run
 from sentinel_sql.monitor.thresholds import Gate, Thresholds
-from sentinel_sql.pipeline.labelled_pool import LabelledPool, require_classes, sort_by_pool
+from sentinel_sql.pipeline.learning.labelled_pool import LabelledPool, require_classes, sort_by_pool
 from sentinel_sql.pipeline.scoring import surroundings_of
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.trajectory.record import Trajectory

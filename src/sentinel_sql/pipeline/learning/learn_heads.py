@@ -18,7 +18,7 @@ from sentinel_sql.monitor.heads.linear import FittedLinearHead, LinearHead, prio
 from sentinel_sql.monitor.heads.ridge import Prior
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.monitor.snapshots import Task, fit_heads
-from sentinel_sql.pipeline.labelled_pool import LabelledPool, auroc
+from sentinel_sql.pipeline.learning.labelled_pool import LabelledPool, auroc
 
 LearnFrom = Literal["better", "all", "answerable"]
 """Which answers the correctness head learns from: those to answerable questions, as in the paper;
