@@ -36,7 +36,7 @@ VERBS: dict[str, Callable[[Project, str], tuple[object, ...]]] = {
         *("rivals", "collect", it.store, "--database", address, "--out", it.folder / "new"),
         *("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--dry-run"),
     ),
-    "doctor": lambda _, address: ("doctor", "--database", address),
+    "doctor": lambda _, address: ("doctor", "--database", address, "--json"),
 }
 
 FILES = {
