@@ -73,9 +73,15 @@ def test_every_ngram_names_its_text_and_its_steps(head: FittedLinearHead, run: T
 def test_planted_word_is_among_the_strongest_terms(head: FittedLinearHead) -> None:
     run = make_trajectory(
         text="what was the glucose?",
-        steps=[make_step(1, action="final_sql", thought="carefully")],
+        steps=[make_step(1, thought="carefully"), make_step(2, action="final_sql")],
     )
     (told,) = contributions([head], KIND, run.prefix(1), AROUND)
     ngrams = [term for term in told.terms if term.kind == "ngram"]
     strongest = {name for term in ngrams[:12] for name in term.names}
     assert "carefully" in strongest
+
+
+def test_no_n_gram_speaks_at_a_committed_answer(head: FittedLinearHead) -> None:
+    run = make_trajectory(steps=[make_step(1, action="final_sql", thought="carefully")])
+    (told,) = contributions([head], KIND, run.prefix(1), AROUND)
+    assert {term.kind for term in told.terms} <= {"feature"}

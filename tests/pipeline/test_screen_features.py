@@ -16,7 +16,7 @@ from sentinel_sql.evaluation.exhibit_record import Exhibit
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.families.table import ALL_FAMILIES
 from sentinel_sql.monitor.features.ten_features import FEATURES
-from sentinel_sql.pipeline.screen_features import screen_features
+from sentinel_sql.pipeline.learning.screen_features import screen_features
 from sentinel_sql.questions.pools import FRACTIONS, Pools
 from sentinel_sql.report.terminal.feature_screen import screen_tables
 from sentinel_sql.testing import make_step, make_trajectory

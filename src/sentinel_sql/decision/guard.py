@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Self, overload
 
@@ -174,6 +174,15 @@ class Guard:
         require_text("time_zone", time_zone, 'such as "UTC"')
         require_on_unavailable(on_unavailable)
         require_flag("check_text", check_text)
+        if not monitor.thresholds.calibrated:
+            monitor = _in_place(
+                monitor,
+                agent=agent,
+                schema=schema,
+                clock=clock,
+                dialect=dialect,
+                time_zone=time_zone,
+            )
         return cls(
             monitor=monitor,
             policy=rules,
@@ -194,8 +203,19 @@ class Guard:
         )
 
     @property
+    def uncalibrated(self) -> bool:
+        """Whether the monitor knows no run of this agent: it ranks, and delivers only at λ = 0."""
+        return not self.monitor.thresholds.calibrated
+
+    @property
     def stakes_message(self) -> str | None:
         """Why this guard delivers nothing at its stakes; None if it may deliver."""
+        if self.uncalibrated and self.policy.stakes > 0:
+            return (
+                "this monitor is uncalibrated, for it knows no run of this agent: it ranks answers "
+                "and names reasons, and delivers nothing where a wrong answer costs anything; "
+                "calibrate it on labelled runs with `sentinel fit --only-calibrate`"
+            )
         if self.certified and self.policy.certified_at is None:
             found = certify(
                 self.monitor.calibration, stakes=self.policy.stakes, theta=self.policy.theta
@@ -335,6 +355,27 @@ def _policy(
         exact=exact_bar,
         calibration=monitor.calibration if early_stop or certified else None,
     )
+
+
+def _in_place(
+    monitor: Monitor,
+    *,
+    agent: AgentInfo | str | None,
+    schema: Schema | None,
+    clock: str | None,
+    dialect: str | None,
+    time_zone: str | None,
+) -> Monitor:
+    """Return a monitor that was fitted for no one place, for this agent and database."""
+    estimators = replace(
+        monitor.estimators, schema=schema, clock=clock, dialect=dialect, time_zone=time_zone
+    )
+    if isinstance(agent, AgentInfo):
+        estimators = replace(
+            estimators, commit_on_error=agent.commit_on_error, max_steps=agent.max_steps
+        )
+        agent = agent.fingerprint
+    return replace(monitor, estimators=estimators, agent=agent or monitor.agent)
 
 
 def _misfit(

@@ -34,9 +34,11 @@ Reason = Literal[
     "agent-abstained",
     "step-cap",
     "stakes-too-high",
+    "uncalibrated",
 ]
 """Why. `no-bar`: the system has no delivery bar. `undecided`: the run goes on. `stakes-too-high`:
-the monitor has too few right calibration answers to deliver at these stakes."""
+the monitor has too few right calibration answers to deliver at these stakes. `uncalibrated`: it
+has none of this agent at all."""
 
 Ending = Literal["answer", "abstention", "cap"]
 """How a run ends on its own; None means that the run is still going."""
@@ -123,6 +125,8 @@ class Policy:
             delivery score reaches `certified_at` (`certified`).
         certified_at: the certified bar; None delivers nothing.
         served: False if the monitor can't serve these stakes; every run then stops at once.
+        calibrated: False if the monitor knows no run of the agent; nothing is then delivered where
+            a wrong answer costs anything.
     """
 
     stakes: float
@@ -131,6 +135,7 @@ class Policy:
     bar: Literal["chow", "exact", "certified"] | None = "chow"
     certified_at: float | None = None
     served: bool = True
+    calibrated: bool = True
 
     def decide(self, assessed: Assessed, ending: Ending | None) -> Decision:
         """Judge the current state of a run.
@@ -169,6 +174,8 @@ class Policy:
         return float(exact_bar(self.stakes, p_unanswerable))
 
     def _at_delivery(self, assessed: Assessed) -> Decision:
+        if self._blind:
+            return Decision(kind="withhold", reason="uncalibrated")
         if self.bar == "certified":
             raw = assessed.delivery_score
             certified = raw is not None and self.certified_at is not None
@@ -184,10 +191,16 @@ class Policy:
             return Decision(kind="deliver", reason="above-bar")
         return Decision(kind="withhold", reason="below-bar")
 
+    @property
+    def _blind(self) -> bool:
+        return not self.calibrated and self.bar is not None and self.stakes > 0
+
     def _clears(self, scores: PrefixScores) -> Bools:
         """Return which answers the delivery bar lets pass, shape (N,)."""
         if self.bar is None:
             return scores.answered
+        if self._blind:
+            return np.zeros(len(scores), np.bool_)
         if self.bar == "certified":
             if self.certified_at is None:
                 return np.zeros(len(scores), np.bool_)
@@ -220,7 +233,7 @@ class Policy:
                 REASONS.index("step-cap"),
                 REASONS.index("no-bar" if self.bar is None else "above-bar"),
             ],
-            REASONS.index("below-bar"),
+            REASONS.index("uncalibrated" if self._blind else "below-bar"),
         )
         return Verdicts(
             kinds=kinds.astype(np.int8),
@@ -298,7 +311,11 @@ def policy(
         if calibration is not None:
             proved = certify(calibration, theta=thresholds.gate.theta, stakes=stakes).bar
         return Policy(
-            stakes=stakes, theta=thresholds.gate.theta, bar="certified", certified_at=proved
+            stakes=stakes,
+            theta=thresholds.gate.theta,
+            bar="certified",
+            certified_at=proved,
+            calibrated=thresholds.calibrated,
         )
     early = None
     if parts.early:
@@ -315,4 +332,5 @@ def policy(
         theta=thresholds.gate.theta if parts.gate else None,
         early=early,
         bar=None if not parts.bar else "exact" if exact else "chow",
+        calibrated=thresholds.calibrated,
     )

@@ -46,6 +46,10 @@ from sentinel_sql.storage.whole_file import (
 )
 
 FORMAT = "sentinel-monitor/3"
+GENERAL = "general"
+"""The name of the packaged monitor, wherever a bundle is asked for."""
+
+GENERAL_FOLDER = Path(__file__).with_name("general")
 MANIFEST = "manifest.json"
 ARRAYS = ("monitor.npz", "calibration.npz")
 
@@ -66,9 +70,10 @@ def save(monitor: Monitor, folder: str | PathLike[str]) -> None:
     """Write a monitor. The folder appears whole or not at all; an older bundle is replaced.
 
     Raises:
-        BundleError: the folder holds something other than a bundle, or can't be written.
+        BundleError: the folder holds something other than a bundle, can't be written, or has the
+            name of the packaged monitor.
     """
-    folder = path_of(folder)
+    folder = _require_own(folder)
     with (
         _bundle_errors(folder),
         whole_folder(folder, known_by=MANIFEST, parts=_FILES, kind="monitor") as staged,
@@ -90,8 +95,19 @@ def check_place(folder: str | PathLike[str]) -> None:
     Raises:
         BundleError: the folder holds something other than a bundle, or can't be written.
     """
-    with _bundle_errors(path_of(folder)):
-        check_replaceable(path_of(folder), known_by=MANIFEST, parts=_FILES, kind="monitor")
+    folder = _require_own(folder)
+    with _bundle_errors(folder):
+        check_replaceable(folder, known_by=MANIFEST, parts=_FILES, kind="monitor")
+
+
+def _require_own(folder: str | PathLike[str]) -> Path:
+    folder = path_of(folder)
+    if str(folder) == GENERAL:
+        raise BundleError(
+            f"{GENERAL} is the name of the packaged monitor, so a folder of that name could never "
+            "be read: choose another one"
+        )
+    return folder
 
 
 @contextmanager
@@ -107,12 +123,14 @@ def _bundle_errors(folder: Path) -> Iterator[None]:
 
 
 def load(folder: str | PathLike[str]) -> Monitor:
-    """Read a monitor that `save` wrote.
+    """Read a monitor that `save` wrote, or the packaged one by the name "general".
 
     Raises:
         BundleError: the folder is missing, damaged, or written by another version.
     """
     folder = path_of(folder)
+    if str(folder) == GENERAL:
+        folder = GENERAL_FOLDER
     return read_whole_folder(folder, partial(_load, folder))
 
 
@@ -178,7 +196,9 @@ def _restore_part(arrays: Arrays, part: str, restore: Callable[[Arrays], _Made])
 
 def _restore_delivery(arrays: Arrays, chosen: Mapping[str, Any]) -> Delivery:
     name, aurocs = chosen["estimator"], (chosen["auroc_head"], chosen["auroc_hybrid"])
-    if name not in ("head", "hybrid") or not all(type(it) in (int, float) for it in aurocs):
+    # None is a hybrid that was never fitted.
+    known = aurocs[:1] if name == "head" and aurocs[1] is None else aurocs
+    if name not in ("head", "hybrid") or not all(type(it) in (int, float) for it in known):
         raise ValueError("delivery: no estimator with its two AUROCs")
     return Delivery(
         hybrid=_restore_part(arrays, "hybrid", FittedHybrid.restore) if name == "hybrid" else None,

@@ -82,7 +82,11 @@ def out_of_fold(
             head,
             [runs[i] for i in others],
             [
-                Task(targets=task.targets[others], trained_on=task.trained_on[others])
+                Task(
+                    targets=task.targets[others],
+                    trained_on=task.trained_on[others],
+                    head=task.head,
+                )
                 for task in tasks
             ],
             templates=[templates[i] for i in others],

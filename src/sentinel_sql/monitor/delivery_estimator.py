@@ -138,12 +138,12 @@ class Delivery:
     Attributes:
         hybrid: the hybrid, or None: the correctness head alone.
         auroc_head: AUROC of the head alone on the calibration pool's delivered answers.
-        auroc_hybrid: AUROC of the hybrid on the same answers.
+        auroc_hybrid: AUROC of the hybrid on the same answers; None if there was none to choose.
     """
 
     hybrid: FittedHybrid | None
     auroc_head: float
-    auroc_hybrid: float
+    auroc_hybrid: float | None
 
     @property
     def name(self) -> str:
@@ -185,3 +185,12 @@ def choose_delivery(
     both = float(roc_auc_score(correct, hybrid.score(hybrid_inputs(correctness, features))))
     chosen = hybrid if both > alone + SIMPLER_WITHIN else None
     return Delivery(hybrid=chosen, auroc_head=alone, auroc_hybrid=both)
+
+
+def head_alone(*, correctness: Floats, correct: Bools) -> Delivery:
+    """Return the head alone, where no hybrid was fitted; shapes as in `choose_delivery`."""
+    from sklearn.metrics import roc_auc_score
+
+    return Delivery(
+        hybrid=None, auroc_head=float(roc_auc_score(correct, correctness)), auroc_hybrid=None
+    )

@@ -79,6 +79,16 @@ class PrefixScores:
         hashed = [sha256(name.encode()).hexdigest()[:16] for name in self.templates]
         return replace(self, templates=tuple(hashed))
 
+    @classmethod
+    def empty(cls) -> Self:
+        """Return the columns of no run."""
+        columns: dict[str, Any] = {
+            field.name: np.zeros(0, np.bool_ if field.name in _FLAGS else np.float64)
+            for field in fields(cls)
+        }
+        names: dict[str, Any] = dict.fromkeys(_TEXTS, ())
+        return cls(**columns | names | {"offsets": np.zeros(1, np.int64)})
+
     def to_columns(self) -> dict[str, NDArray[Any]]:
         """Return every column by name as a plain array, the form in a bundle."""
         columns = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}

@@ -64,10 +64,12 @@ class Task:
     Attributes:
         targets: shape (n,).
         trained_on: shape (n,), the runs to fit on, with both classes.
+        head: the kind to fit, with settings of this task alone; None for that of all heads.
     """
 
     targets: Bools
     trained_on: Bools
+    head: Head[Any] | None = None
 
 
 def fit_heads(
@@ -96,13 +98,13 @@ def fit_heads(
     if isinstance(head, JointHead):
         return tuple(head.fit_jointly(inputs, targets, trained_on, groups=groups, seed=seed))
     return tuple(
-        head.fit(
+        (task.head or head).fit(
             [snapshot for snapshot, kept in zip(inputs, on, strict=True) if kept],
             target[on],
             groups=groups[on],
             seed=seed,
         )
-        for target, on in zip(targets, trained_on, strict=True)
+        for task, target, on in zip(tasks, targets, trained_on, strict=True)
     )
 
 

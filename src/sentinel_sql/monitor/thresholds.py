@@ -133,11 +133,13 @@ class Thresholds(_Frozen):
         early_stops: one for each requested λ and delivery bar.
         served: the stakes that the calibration counts justify; None in evaluations of earlier
             versions, where no stakes are refused.
+        calibrated: False in a monitor that knows no run of the agent it judges.
     """
 
     gate: Gate
     early_stops: tuple[EarlyStop, ...]
     served: ServedStakes | None = None
+    calibrated: bool = True
 
     def early_stop(self, stakes: float, *, exact_bar: bool = False) -> EarlyStop | None:
         """Return the early stop for these stakes and this bar, or None if none was frozen."""

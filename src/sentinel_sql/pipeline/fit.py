@@ -5,34 +5,32 @@ Of the held-out pool, only question ids are read.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, Literal
+from os import PathLike
+from typing import Any, Literal, get_args
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.decision.gate import TOLERANCE, gate_rule
 from sentinel_sql.decision.payoff import STAKES_OF_RECORD
 from sentinel_sql.decision.thresholds import freeze
-from sentinel_sql.errors import CannotFitError, LabelsError, StoreError
+from sentinel_sql.errors import InputError
 from sentinel_sql.labels.record import Label, LabelsHeader
-from sentinel_sql.monitor.bundle import head_with
+from sentinel_sql.monitor.bundle import GENERAL, head_with
 from sentinel_sql.monitor.calibration import fit_map
-from sentinel_sql.monitor.crossfit import assign_folds, out_of_fold
 from sentinel_sql.monitor.delivery_estimator import (
+    Delivery,
+    FittedHybrid,
     choose_delivery,
-    fit_hybrid,
-    hybrid_inputs,
+    head_alone,
 )
 from sentinel_sql.monitor.families.table import COVERAGE, PROBES
-from sentinel_sql.monitor.head import Bools, Floats, Head, Ints
+from sentinel_sql.monitor.head import Bools, Floats, Head
 from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.session import Estimators, Monitor
-from sentinel_sql.monitor.snapshots import ReadRun, Task, fit_heads, read_run, score_prefixes
+from sentinel_sql.monitor.snapshots import read_run, score_prefixes
 from sentinel_sql.pipeline.inputs import (
     AnyLabels,
     AnyPools,
@@ -41,17 +39,24 @@ from sentinel_sql.pipeline.inputs import (
     pools_from,
     runs_from,
 )
-from sentinel_sql.pipeline.scoring import label_of, prefix_scores, surroundings_of
-from sentinel_sql.questions.pools import PoolName, Pools
-from sentinel_sql.trajectory.record import AgentInfo, Trajectory
-
-FEWEST = 5
-"""Fewest runs of each class for a fit (our choice: below it, a figure is a coincidence)."""
+from sentinel_sql.pipeline.learning.labelled_pool import (
+    LabelledPool,
+    require_classes,
+    sort_by_pool,
+)
+from sentinel_sql.pipeline.learning.learn_heads import (
+    Learned,
+    LearnFrom,
+    learn_heads,
+    prior_monitor,
+)
+from sentinel_sql.pipeline.scoring import prefix_scores, surroundings_of
+from sentinel_sql.trajectory.record import Trajectory
 
 OnProgress = Callable[[int, int], None]
 """Called with (stages done, all stages)."""
 
-STAGES = 5
+STAGES = 4
 
 
 @checked
@@ -62,6 +67,9 @@ def fit(
     header: LabelsHeader | None = None,
     *,
     head: str | Head[Any] = "linear",
+    prior: str | PathLike[str] | None = GENERAL,
+    only_calibrate: bool = False,
+    learn_from: LearnFrom = "better",
     seed: int = 42,
     stakes: Sequence[float] = STAKES_OF_RECORD,
     gate: bool | Literal["paper"] = True,
@@ -78,6 +86,12 @@ def fit(
             their defaults, and the monitor's facts say so.
         header: header of labels by run id, with judge, clock and schema; otherwise None.
         head: a kind of head: a name of `HEADS`, or a head with settings.
+        prior: a monitor whose weights of committed answers the head `linear` draws its own
+            towards, as far as held-out train templates say: "general", the packaged one, or a
+            bundle; None for none. A prior that learned from this agent's runs is left out.
+        only_calibrate: take the prior's heads as they are, and use the runs of both pools to
+            calibrate them alone.
+        learn_from: see `LearnFrom`; heads other than `linear` take "better" for "answerable".
         seed: seed of folds, heads and hybrid; equal inputs and seeds give equal monitors.
         stakes: the λ to freeze an early stop for.
         gate: True sets a gate if the calibration pool is large enough; False sets none; "paper"
@@ -96,14 +110,20 @@ def fit(
         CannotFitError: a pool has too few runs of a class.
     """
     kind = head_with(head, {}) if isinstance(head, str) else head
+    if learn_from not in get_args(LearnFrom):
+        raise InputError(f"learn_from is better, all or answerable, not {learn_from!r}")
     rule = gate_rule(gate, gate_tolerance)
     pools = pools_from(pools)
     header, labels = labels_from(labels, header)
     schema = header.schema if header.schema.tables else None
     surroundings = surroundings_of(header)
-    agent, by_pool, left_out = _sort_by_pool(runs_from(trajectories), pools, labels)
+    agent, by_pool, left_out = sort_by_pool(runs_from(trajectories), pools, labels)
+    other, why_none = prior_monitor(prior, kind, agent.fingerprint, required=only_calibrate)
+    if only_calibrate and other is not None:
+        kind = other.estimators.head
+        by_pool = {"train": [], "calibration": [*by_pool["train"], *by_pool["calibration"]]}
     train, calibration = (
-        _Pool.read(
+        LabelledPool.read(
             by_pool[name],
             labels=labels,
             pools=pools,
@@ -111,50 +131,44 @@ def fit(
         )
         for name in ("train", "calibration")
     )
-    _require_classes(train, calibration)
+    answered = calibration.answered
+    needed = {
+        "calibration": {
+            "correctly answered": calibration.correct,
+            "wrongly answered": answered & ~calibration.correct,
+        },
+    }
+    if not only_calibrate:
+        needed["train"] = {
+            "answerable": train.answerable,
+            "unanswerable": ~train.answerable,
+            "correctly answered": train.correct,
+            "wrongly answered": train.judged & ~train.correct,
+        }
+    require_classes(dict(reversed(needed.items())))
     on_progress(1, STAGES)
-
-    folds = assign_folds(
-        templates=train.templates,
-        strata=train.answerable + 2 * train.answered + 4 * train.correct,
-        needed=(train.answerable, ~train.answerable, train.correct, train.judged & ~train.correct),
-        seed=seed,
-    )
-    all_runs = np.ones(len(train.runs), np.bool_)
-    tasks = (
-        Task(targets=~train.answerable, trained_on=all_runs),
-        Task(targets=train.correct, trained_on=train.judged),
-    )
-    unanswerable_oof, correct_oof = out_of_fold(
-        kind, train.runs, tasks, templates=train.templates, folds=folds, seed=seed
-    )
+    if only_calibrate and other is not None:
+        learned = Learned(
+            answerability=other.estimators.answerability,
+            correctness=other.estimators.correctness,
+            hybrid=None,
+            facts={"folds": 0, "learned_from": "none", "train_auroc_out_of_fold": None},
+        )
+    else:
+        learned = learn_heads(kind, train, other, learn_from=learn_from, seed=seed)
     on_progress(2, STAGES)
 
-    answerability, correctness = fit_heads(
-        kind, train.runs, tasks, templates=train.templates, seed=seed
-    )
-    hybrid = fit_hybrid(
-        hybrid_inputs(correct_oof[train.last], train.features)[train.answered],
-        train.correct[train.answered],
-        seed=seed,
-    )
-    on_progress(3, STAGES)
-
-    answered = calibration.answered
-    unanswerable = score_prefixes(answerability, calibration.runs)
-    correct = score_prefixes(correctness, calibration.runs)
+    unanswerable = score_prefixes(learned.answerability, calibration.runs)
+    correct = score_prefixes(learned.correctness, calibration.runs)
     at_delivery = correct[calibration.last][answered]
     features = calibration.features[answered]
-    delivery = choose_delivery(
-        hybrid,
-        correctness=at_delivery,
-        features=features,
-        correct=calibration.correct[answered],
+    delivery = _choose_delivery(
+        learned.hybrid, at_delivery, features, calibration.correct[answered]
     )
     estimators = Estimators(
         head=kind,
-        answerability=answerability,
-        correctness=correctness,
+        answerability=learned.answerability,
+        correctness=learned.correctness,
         delivery=delivery,
         prefix_map=fit_map(correct, np.repeat(calibration.correct, calibration.sizes)),
         delivery_map=fit_map(delivery.score(at_delivery, features), calibration.correct[answered]),
@@ -168,11 +182,12 @@ def fit(
         dialect=header.dialect,
         time_zone=header.time_zone,
     )
-    on_progress(4, STAGES)
+    on_progress(3, STAGES)
 
+    learning = by_pool["train"] or by_pool["calibration"]
     scores = prefix_scores(estimators, by_pool["calibration"], pools=pools, labels=labels)
     thresholds = freeze(scores, stakes=stakes, gate=rule, tolerance=gate_tolerance)
-    on_progress(5, STAGES)
+    on_progress(4, STAGES)
     return Monitor(
         estimators=estimators,
         agent=agent.fingerprint,
@@ -185,21 +200,30 @@ def fit(
             "seed": seed,
             "pools_sha256": pools.sha256,
             "schema_known": schema is not None,
-            "probed": _reads(kind, PROBES) and _probed(by_pool["train"]),
-            "covered": _reads(kind, COVERAGE) and _covered(by_pool["train"]),
+            "probed": _reads(kind, PROBES) and _probed(learning),
+            "covered": _reads(kind, COVERAGE) and _covered(learning),
             "versions": {name: version(name) for name in ("sentinel-sql", "numpy", "scikit-learn")},
             "runs": {name: len(by_pool[name]) for name in ("train", "calibration")},
             "unlabelled": left_out["unlabelled"],
             "unjudged": left_out["unjudged"],
-            "folds": int(folds.max()) + 1,
+            "prior": str(prior) if other is not None else f"none: {why_none}",
+            "only_calibrated": only_calibrate,
+            **learned.facts,
             "chosen": {
-                "answerability": dict(answerability.facts()),
-                "correctness": dict(correctness.facts()),
+                "answerability": dict(learned.answerability.facts()),
+                "correctness": dict(learned.correctness.facts()),
             },
-            "train_auroc_out_of_fold": train.aurocs(unanswerable_oof, correct_oof),
             "calibration_auroc": calibration.aurocs(unanswerable, correct),
         },
     )
+
+
+def _choose_delivery(
+    hybrid: FittedHybrid | None, correctness: Floats, features: Floats, correct: Bools
+) -> Delivery:
+    if hybrid is None:
+        return head_alone(correctness=correctness, correct=correct)
+    return choose_delivery(hybrid, correctness=correctness, features=features, correct=correct)
 
 
 def _reads(head: Head[Any], family: str) -> bool:
@@ -216,129 +240,3 @@ def _probed(runs: Sequence[Trajectory]) -> bool:
     ran = [run for run in runs if any(x.observation.kind in ("rows", "empty") for x in run.steps)]
     with_some = sum(any(x.observation.probes is not None for x in run.steps) for run in ran)
     return 2 * with_some > len(ran)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Pool:
-    """The runs of one pool as a head reads them, with their labels in columns."""
-
-    runs: list[ReadRun]
-    templates: list[str]
-    answerable: Bools
-    correct: Bools
-
-    @classmethod
-    def read(
-        cls,
-        trajectories: Iterable[Trajectory],
-        *,
-        labels: Mapping[str, Label],
-        pools: Pools,
-        reader: Callable[[Trajectory], ReadRun],
-    ) -> _Pool:
-        runs: list[ReadRun] = []
-        templates: list[str] = []
-        found: list[Label] = []
-        for trajectory in trajectories:
-            found.append(label_of(trajectory, labels))
-            templates.append(pools.template_of(trajectory.question.id))
-            runs.append(reader(trajectory))
-        return cls(
-            runs=runs,
-            templates=templates,
-            answerable=np.array([label.answerable for label in found], np.bool_),
-            correct=np.array([label.correct is True for label in found], np.bool_),
-        )
-
-    @property
-    def answered(self) -> Bools:
-        return np.array([run.committed == "answer" for run in self.runs], np.bool_)
-
-    @property
-    def judged(self) -> Bools:
-        return self.answered & self.answerable
-
-    @property
-    def features(self) -> Floats:
-        return np.array([run.features for run in self.runs])
-
-    @property
-    def sizes(self) -> Ints:
-        return np.array([len(run.scoring) for run in self.runs], np.int64)
-
-    @property
-    def last(self) -> Ints:
-        return np.cumsum(self.sizes) - 1
-
-    def aurocs(self, unanswerable: Floats, correct: Floats) -> dict[str, float | None]:
-        last, on = self.last, self.judged
-        return {
-            "answerability": _auroc(~self.answerable, unanswerable[last]),
-            "answerability_at_0": _auroc(~self.answerable, unanswerable[last - self.sizes + 1]),
-            "correctness": _auroc(self.correct[on], correct[last][on]),
-        }
-
-
-def _auroc(targets: Bools, scores: Floats) -> float | None:
-    return float(roc_auc_score(targets, scores)) if 0 < targets.sum() < len(targets) else None
-
-
-def _sort_by_pool(
-    trajectories: Iterable[Trajectory], pools: Pools, labels: Mapping[str, Label]
-) -> tuple[AgentInfo, Mapping[PoolName, list[Trajectory]], Counter[str]]:
-    by_pool: dict[PoolName, list[Trajectory]] = {"train": [], "calibration": []}
-    agents: dict[str, AgentInfo] = {}
-    seen: set[str] = set()
-    unknown: list[str] = []
-    left_out: Counter[str] = Counter()
-    for trajectory in trajectories:
-        name = trajectory.question.id
-        agents[trajectory.agent.fingerprint] = trajectory.agent
-        if name in seen:
-            raise StoreError(f"run {name} is in the store twice: give each run its own id")
-        seen.add(name)
-        if name not in pools:
-            unknown.append(name)
-        elif (pool := pools.pool_of(name)) in by_pool:
-            label = labels.get(name)
-            if label is None or label.without_verdict:
-                left_out["unlabelled" if label is None else "unjudged"] += 1
-            else:
-                by_pool[pool].append(trajectory)
-    pools.require(unknown)
-    if len(agents) > 1:
-        raise StoreError(
-            f"the store holds runs of {len(agents)} agents ({'; '.join(sorted(agents))}): "
-            "a monitor is for one agent, so keep one store for each"
-        )
-    if not agents:
-        raise StoreError("the store holds no run: collect or import some first")
-    if left_out and not any(by_pool.values()):
-        raise LabelsError(
-            f"none of the {left_out.total()} runs to fit on has a label with a verdict: label this "
-            "store with `sentinel label`"
-        )
-    return next(iter(agents.values())), by_pool, left_out
-
-
-def _require_classes(train: _Pool, calibration: _Pool) -> None:
-    judged, delivered = train.judged, calibration.answered
-    for pool, needs in {
-        "train": {
-            "answerable": train.answerable,
-            "unanswerable": ~train.answerable,
-            "correctly answered": train.correct,
-            "wrongly answered": judged & ~train.correct,
-        },
-        "calibration": {
-            "correctly answered": calibration.correct,
-            "wrongly answered": delivered & ~calibration.correct,
-        },
-    }.items():
-        counts = {name: int(mask.sum()) for name, mask in needs.items()}
-        if min(counts.values()) < FEWEST:
-            classes = ", ".join(f"{count} {name}" for name, count in counts.items())
-            raise CannotFitError(
-                f"the {pool} pool has too few runs of a kind ({classes}; {FEWEST} of each are "
-                "needed): collect more runs"
-            )

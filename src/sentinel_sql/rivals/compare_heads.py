@@ -15,7 +15,7 @@ from sentinel_sql.monitor.crossfit import assign_folds, out_of_fold
 from sentinel_sql.monitor.head import Bools, FittedHead, Floats, Head, Ints
 from sentinel_sql.monitor.snapshots import Task, fit_heads, read_run
 from sentinel_sql.monitor.surroundings import Surroundings
-from sentinel_sql.pipeline.fit import FEWEST
+from sentinel_sql.pipeline.learning.labelled_pool import FEWEST
 from sentinel_sql.pipeline.scoring import label_of, surroundings_of
 from sentinel_sql.questions.pools import PoolName, Pools
 from sentinel_sql.rivals.candidates import (

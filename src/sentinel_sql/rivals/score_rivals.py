@@ -18,7 +18,7 @@ from sentinel_sql.evaluation_store.record import Evaluation
 from sentinel_sql.labels.record import Label
 from sentinel_sql.monitor.prefix_scores import Floats, PrefixScores
 from sentinel_sql.monitor.session import Monitor
-from sentinel_sql.pipeline.fit import FEWEST
+from sentinel_sql.pipeline.learning.labelled_pool import FEWEST
 from sentinel_sql.pipeline.scoring import label_of
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.rivals.confidences import (

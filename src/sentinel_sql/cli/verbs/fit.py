@@ -36,6 +36,14 @@ class GateChoice(StrEnum):
     paper = "paper"
 
 
+class Answers(StrEnum):
+    """The answers that the correctness head learns from."""
+
+    better = "better"
+    all = "all"
+    answerable = "answerable"
+
+
 def fit(
     store: Store,
     pools: PoolsFile,
@@ -90,6 +98,25 @@ def fit(
         float,
         typer.Option(help="Largest share of answerable templates that a bounded gate may stop."),
     ] = 0.05,
+    from_: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="MONITOR",
+            help="Head linear: draw weights towards general, a bundle's, or none.",
+        ),
+    ] = "general",
+    only_calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--only-calibrate",
+            help="Take the heads of --from as they are, and use the runs to calibrate them alone.",
+        ),
+    ] = False,
+    learn_from: Annotated[
+        Answers,
+        typer.Option(help="Answers that the correctness head learns from; answerable: the paper."),
+    ] = Answers.better,
     seed: Annotated[int, typer.Option(help="Seed of folds and heads.")] = 42,
     as_json: AsJson = False,
 ) -> None:
@@ -123,6 +150,9 @@ def fit(
             head=replace(kind, on_progress=advance.part)  # type: ignore[type-var]
             if hasattr(kind, "on_progress")
             else kind,
+            prior=None if from_ == "none" else from_,
+            only_calibrate=only_calibrate,
+            learn_from=learn_from.value,
             seed=seed,
             gate=False if no_gate else "paper" if gate is GateChoice.paper else True,
             gate_tolerance=gate_tolerance,
@@ -164,6 +194,8 @@ def _summary(made: Monitor, out: Path) -> Mapping[str, object]:
         "left out, no label": made.facts["unlabelled"] or None,
         "left out, no verdict": made.facts["unjudged"] or None,
         "head": estimators.head.name,
+        "weights drawn towards": made.facts["prior"],
+        "learned from answers": made.facts["learned_from"],
         "furthest from torch": {
             name: chosen["drift"]["largest"]
             for name, chosen in made.facts["chosen"].items()

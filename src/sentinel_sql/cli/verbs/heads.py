@@ -115,7 +115,7 @@ def screen(
     """
     from sentinel_sql.evaluation_store.sources import Source
     from sentinel_sql.labels.file import read_labels
-    from sentinel_sql.pipeline.screen_features import screen_features
+    from sentinel_sql.pipeline.learning.screen_features import screen_features
     from sentinel_sql.questions.pools import Pools
     from sentinel_sql.trajectory.store import read_trajectories
 

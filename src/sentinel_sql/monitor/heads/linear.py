@@ -1,16 +1,16 @@
-"""The `linear` head: hashed n-grams and families of dense features, weighted in two stages.
+"""The `linear` head: families of named features, and hashed n-grams while a run is open.
 
-First, the n-grams alone give a margin, as in the `ngrams` head. Then a small logistic regression
-combines that margin with the dense features; there is one for open prefixes and one for committed
-answers. It is fitted on out-of-fold margins, from n-gram models that haven't seen the snapshot's
-template. So it trusts the n-grams only as far as they generalise to new templates. The log-odds
-stay a plain sum of named terms.
+A committed answer is weighed by its named features alone, in a ridge logistic regression that may
+lean on a prior. For open prefixes, the n-grams give a margin, as in the `ngrams` head, and a small
+logistic regression combines it with the features. It is fitted on out-of-fold margins, from n-gram
+models that haven't seen the snapshot's template. So it trusts the n-grams only as far as they
+generalise to new templates. The log-odds stay a plain sum of named terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ from sentinel_sql.monitor.heads.regimes import (
     FittedRegime,
     fit_regime,
     inner_folds,
+    margin_alone,
 )
+from sentinel_sql.monitor.heads.ridge import Prior, fit_ridge
 from sentinel_sql.monitor.heads.vocabulary import FEATURES as WORD_FEATURES
 from sentinel_sql.monitor.heads.vocabulary import (
     QuestionWords,
@@ -46,6 +48,17 @@ from sentinel_sql.trajectory.render import Commitment
 
 _REGIMES = ("open", "answer")
 _LEARNED = ("center", "scale", "weights")
+NO_NGRAMS = NgramHead().restore(
+    {
+        "seen": np.array([], np.int32),
+        "idf": np.array([]),
+        "weights": np.array([]),
+        "intercept": np.zeros(1),
+    },
+    {},
+)
+"""A fitted n-gram head whose margin is always 0."""
+
 _TINY = float(np.finfo(np.float64).smallest_subnormal)
 
 
@@ -160,12 +173,16 @@ class LinearHead:
 
     Attributes:
         families: names of families of dense features, in the order of `ALL_FAMILIES`.
-        grid: regularisations of the dense features to choose from.
+        grid: regularisations of the dense features of open prefixes to choose from.
+        ngrams: whether open prefixes are read by n-grams too.
+        prior: weights that fitting draws those of committed answers towards.
         name: the name of this kind in bundles.
     """
 
     families: tuple[str, ...] = DEFAULT_FAMILIES
     grid: tuple[float, ...] = GRID
+    ngrams: bool = True
+    prior: Prior | None = field(default=None, compare=False, metadata={"saved": False})
     name: str = "linear"
 
     @property
@@ -182,18 +199,24 @@ class LinearHead:
         self, inputs: Sequence[LinearSnapshot], targets: Bools, *, groups: Ints, seed: int
     ) -> FittedLinearHead:
         """Fit on snapshots. Both classes have the same total weight."""
-        whole, margins = fit_ngrams([each.counts for each in inputs], targets, groups, seed=seed)
         dense, vocabulary = np.array([each.dense for each in inputs]), None
         if COVERAGE in self.families:
             vocabulary, words = fit_vocabulary([each.asked for each in inputs], targets, groups)
             dense = np.column_stack([dense, words])
+        whole, margins = NO_NGRAMS, None
+        if self.ngrams:
+            whole, margins = fit_ngrams(
+                [each.counts for each in inputs], targets, groups, seed=seed
+            )
         regimes = fit_regimes(
             margins,
             dense,
             np.array([each.answered for each in inputs], np.bool_),
             targets,
             groups,
+            names=self.features,
             grid=self.grid,
+            prior=self.prior,
             seed=seed,
         )
         return FittedLinearHead(ngrams=whole, regimes=regimes, vocabulary=vocabulary)
@@ -232,6 +255,17 @@ class LinearHead:
         )
 
 
+def prior_of(fitted: FittedLinearHead, kind: LinearHead) -> Prior:
+    """Return what a fitted head knows of committed answers, as a prior for other runs."""
+    answers = fitted.regimes[1]
+    return Prior(
+        names=kind.features,
+        center=answers.center[1:],
+        scale=answers.scale[1:],
+        weights=answers.weights[1:],
+    )
+
+
 def fit_ngrams(
     counts: Sequence[Counts], targets: Bools, groups: Ints, *, seed: int
 ) -> tuple[FittedNgramHead, Floats]:
@@ -251,7 +285,7 @@ def fit_ngrams(
 
 
 def fit_regimes(
-    margins: Floats,
+    margins: Floats | None,
     dense: Floats,
     answered: Bools,
     targets: Bools,
@@ -259,23 +293,49 @@ def fit_regimes(
     *,
     grid: Sequence[float] = GRID,
     noticeable: float = NOTICEABLE,
+    prior: Prior | None = None,
+    names: Sequence[str] = (),
     seed: int,
 ) -> tuple[FittedRegime, FittedRegime]:
-    """Fit both regimes on n-gram margins, shape (n,), and dense features, shape (n, d)."""
-    columns = np.column_stack([margins, dense])
+    """Fit the regimes of open prefixes and of committed answers.
+
+    Args:
+        margins: shape (n,), out-of-fold n-gram margins; None leaves open prefixes to the features.
+        dense: shape (n, d); NaN means unknown.
+        answered: shape (n,), whether an answer is committed.
+        targets: shape (n,).
+        groups: shape (n,), the template of each row.
+        grid: see `LinearHead`.
+        noticeable: see `fit_regime`.
+        prior: see `LinearHead`.
+        names: the d features, for the prior.
+        seed: of the inner folds.
+    """
     # Balanced over all snapshots, not in each regime: a class may be more frequent in one regime,
     # and that is information.
-    weights = np.where(targets, 0.5 / targets.mean(), 0.5 / (1.0 - targets.mean()))
-    open_, answers = (
-        fit_regime(
-            columns[on],
-            targets[on],
-            groups[on],
-            weights[on],
-            grid=grid,
-            noticeable=noticeable,
-            seed=seed,
+    weights = balance(targets)
+
+    def by_features(on: Bools, prior: Prior | None) -> FittedRegime:
+        fitted = fit_ridge(
+            dense[on], targets[on], groups[on], weights[on], prior=prior, names=names, seed=seed
         )
-        for on in (~answered, answered)
+        return margin_alone(1 + dense.shape[1]) if fitted is None else fitted
+
+    if margins is None:
+        return by_features(~answered, None), by_features(answered, prior)
+    columns = np.column_stack([margins, dense])[~answered]
+    open_ = fit_regime(
+        columns,
+        targets[~answered],
+        groups[~answered],
+        weights[~answered],
+        grid=grid,
+        noticeable=noticeable,
+        seed=seed,
     )
-    return open_, answers
+    return open_, by_features(answered, prior)
+
+
+def balance(targets: Bools) -> Floats:
+    """Return weights by which both classes have the same total, shape (n,)."""
+    return np.asarray(np.where(targets, 0.5 / targets.mean(), 0.5 / (1.0 - targets.mean())))

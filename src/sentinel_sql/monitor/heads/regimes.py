@@ -1,9 +1,9 @@
-"""Two small logistic regressions over dense features: for open prefixes, and for answers.
+"""A regime: log-odds of open prefixes, or of committed answers, as a weighted sum of columns.
 
 A feature may mean one thing in an open run and another at a committed answer, so each regime has
-its own weights. An unknown feature is set to its mean, so that it doesn't move the score. A
-regime uses the dense features only if they lower the loss on unseen templates by more than
-chance; else it uses the n-gram margin alone.
+its own weights. An unknown feature is set to its mean, so that it doesn't move the score. The
+regime of open prefixes is fitted here: it weighs the dense features beside the n-gram margin only
+if they lower the loss on unseen templates by more than chance. That of answers is a `ridge`.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def fit_regime(
     alone would get a negative weight.
     """
     if min(targets.sum(), (~targets).sum()) < FEWEST:
-        return _margin_alone(columns.shape[1])
-    center, scale = _scaling(columns)
+        return margin_alone(columns.shape[1])
+    center, scale = measure_scaling(columns)
     scores = standardize(columns, center, scale)
     # The matrices are so small that several threads would be slower than one.
     with threadpool_limits(limits=1):
@@ -105,7 +105,7 @@ def fit_regime(
         slopes, bias = _fit_slopes(scores[:, used], targets, weights, tightness)
     if tightness == 0.0 and slopes[0] == 0.0:
         # Without the margin there would be nothing left to rank by.
-        return _margin_alone(columns.shape[1])
+        return margin_alone(columns.shape[1])
     learned = np.zeros(columns.shape[1])
     learned[used] = slopes
     return FittedRegime(
@@ -117,7 +117,8 @@ def fit_regime(
     )
 
 
-def _margin_alone(width: int) -> FittedRegime:
+def margin_alone(width: int) -> FittedRegime:
+    """Return a regime that takes the n-gram margin, its first of `width` columns, as it is."""
     alone = np.zeros(width)
     alone[0] = 1.0
     return FittedRegime(
@@ -146,7 +147,8 @@ def inner_folds(targets: Bools, groups: Ints, seed: int) -> list[tuple[Ints, Int
     return pairs if whole and len(pairs) > 1 else []
 
 
-def _scaling(columns: Floats) -> tuple[Floats, Floats]:
+def measure_scaling(columns: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of each column where known; infinite if constant."""
     seen = ~np.isnan(columns)
     count = np.maximum(1, seen.sum(axis=0))
     filled = np.where(seen, columns, 0.0)

@@ -19,6 +19,7 @@ const REASON = {
   "agent-abstained": "the agent itself gave no answer",
   "step-cap": "the agent reached its step limit",
   "stakes-too-high": "the monitor has too few calibration runs for a delivery at these stakes",
+  "uncalibrated": "the monitor knows no run of this agent",
 };
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

@@ -25,8 +25,9 @@ from sentinel_sql.monitor.families.alarms import FEATURES as ALARM_FEATURES
 from sentinel_sql.monitor.families.table import ALARMS, ALL_FAMILIES, DEFAULT_FAMILIES, select
 from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.features.ten_features import FEATURES
-from sentinel_sql.monitor.head import Floats
-from sentinel_sql.monitor.heads.linear import LinearHead, fit_ngrams, fit_regimes
+from sentinel_sql.monitor.head import Bools, Floats, Ints
+from sentinel_sql.monitor.heads.linear import LinearHead, balance, fit_ngrams, fit_regimes
+from sentinel_sql.monitor.heads.regimes import FittedRegime, fit_regime
 from sentinel_sql.monitor.snapshots import read_run
 from sentinel_sql.pipeline.scoring import label_of, surroundings_of
 from sentinel_sql.questions.pools import Pools
@@ -109,13 +110,13 @@ def screen_features(
         at_held = np.array([whole.margin(snapshots[i].counts) for i in held])
         scores[NGRAMS][held] = at_held
         for name, columns in candidates.items():
-            regimes = fit_regimes(
+            regimes = _fit_candidate(
                 margins,
                 columns[others],
                 answered[others],
                 targets[others],
                 groups[others],
-                noticeable=-np.inf,
+                beside_ngrams=name.startswith(("feature ", "with ")),
                 seed=seed,
             )
             scores[name][held] = [
@@ -153,6 +154,27 @@ def _unrecorded(runs: Iterable[Trajectory]) -> frozenset[str]:
             state.observe(step)
         found -= {name for name, value in state.values().items() if value is not None}
     return frozenset(found)
+
+
+def _fit_candidate(
+    margins: Floats,
+    dense: Floats,
+    answered: Bools,
+    targets: Bools,
+    groups: Ints,
+    *,
+    beside_ngrams: bool,
+    seed: int,
+) -> tuple[FittedRegime, FittedRegime]:
+    """Fit as the head does, or weigh the columns beside the n-grams in answers too."""
+    if not beside_ngrams:
+        return fit_regimes(margins, dense, answered, targets, groups, noticeable=-np.inf, seed=seed)
+    columns, weights = np.column_stack([margins, dense]), balance(targets)
+    open_, answers = (
+        fit_regime(columns[on], targets[on], groups[on], weights[on], noticeable=-np.inf, seed=seed)
+        for on in (~answered, answered)
+    )
+    return open_, answers
 
 
 def _candidates(dense: Floats, ten: Floats) -> Mapping[str, Floats]:

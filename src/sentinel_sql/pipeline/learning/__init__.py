@@ -1,0 +1,1 @@
+"""What a fit learns from labelled runs: the heads of a monitor, and the general monitor."""
