@@ -20,14 +20,14 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
-from tools.fit_general import bundled_runs
 
+from landed_regime import fit_regime
 from sentinel_sql.labels.file import read_labels
 from sentinel_sql.monitor.head import Bools, Floats, Ints
 from sentinel_sql.monitor.heads.linear import LinearHead, LinearSnapshot, balance, fit_ngrams
-from sentinel_sql.monitor.heads.regimes import fit_regime
 from sentinel_sql.monitor.heads.ridge import Prior, fit_ridge
 from sentinel_sql.monitor.snapshots import read_run
+from sentinel_sql.pipeline.learning.bundled_runs import read_bundled_runs
 from sentinel_sql.pipeline.learning.fit_general import FAMILIES, AgentRuns
 from sentinel_sql.pipeline.scoring import label_of, surroundings_of
 from sentinel_sql.questions.pools import Pools
@@ -166,7 +166,7 @@ def main() -> int:
         "--also", nargs=4, action="append", default=[], metavar=("NAME", "RUNS", "LABELS", "POOLS")
     )
     given = options.parse_args()
-    agents = {name: read_answers(agent) for name, agent in bundled_runs().items()}
+    agents = {name: read_answers(agent) for name, agent in read_bundled_runs().items()}
     packaged = tuple(agents)
     for name, runs, labels_file, pools in given.also:
         header, labels = read_labels(labels_file)

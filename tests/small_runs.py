@@ -36,6 +36,10 @@ CAP = 6
 AGENT = AgentInfo(name="react", model="scripted", max_steps=CAP, temperature=0.0)
 
 
+EMPTY = Observation(kind="empty", rows=0, columns=1, text="empty (0 rows)")
+ONE_ROW = Observation(kind="rows", rows=1, columns=1, text="1 rows x 1 cols; sample [['5']]")
+
+
 def world(
     seed: int = 0, size: int = 240
 ) -> tuple[list[Trajectory], list[Question], dict[str, Label], LabelsHeader]:
@@ -115,6 +119,7 @@ def _last(rng: random.Random, index: int, action: str, right: bool) -> Step:
         action="final_sql",
         sql=f"SELECT count(*) FROM prescriptions WHERE dose > {rng.randrange(9)}",
         thought="this is it" if right or rng.random() < 0.5 else "a guess",
+        observation=EMPTY if rng.random() < (0.0 if right else 0.9) else ONE_ROW,
         telemetry=_telemetry(rng, right),
     )
 

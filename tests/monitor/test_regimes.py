@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from sentinel_sql.monitor.heads.regimes import CLIP, GRID, FittedRegime, fit_regime, inner_folds
+from sentinel_sql.monitor.heads.regimes import CLIP, FittedRegime, inner_folds
+from sentinel_sql.monitor.heads.ridge import STRENGTHS, fit_ridge
 
 N, WIDTH = 240, 12
 
@@ -24,26 +25,35 @@ def made(seed: int, *, planted: bool) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return columns, targets, np.arange(N) % 40
 
 
+def fitted(
+    columns: np.ndarray,
+    targets: np.ndarray,
+    groups: np.ndarray,
+    strengths: tuple[float, ...] = STRENGTHS,
+) -> FittedRegime:
+    return fit_ridge(
+        columns[:, 1:],
+        targets,
+        groups,
+        np.ones(N),
+        margins=columns[:, 0],
+        strengths=strengths,
+        seed=0,
+    )
+
+
 def test_a_planted_feature_is_found_and_helps() -> None:
     columns, targets, groups = made(1, planted=True)
-    regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
+    regime = fitted(columns, targets, groups)
     assert regime.tightness > 0
     assert int(np.argmax(np.abs(regime.weights[1:]))) == 2
-
-
-def test_noise_features_are_mostly_left_out() -> None:
-    alone = [
-        fit_regime(*made(seed, planted=False), np.ones(N), seed=0).tightness == 0.0
-        for seed in range(12)
-    ]
-    assert sum(alone) >= 9
 
 
 @given(seed=st.integers(0, 50), column=st.integers(1, WIDTH - 1))
 @settings(max_examples=20, deadline=None)
 def test_unknown_feature_counts_as_its_mean(seed: int, column: int) -> None:
     columns, targets, groups = made(seed, planted=True)
-    regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
+    regime = fitted(columns, targets, groups)
     row = columns[0].copy()
     row[column] = np.nan
     unseen = regime.margin(row)
@@ -54,20 +64,12 @@ def test_unknown_feature_counts_as_its_mean(seed: int, column: int) -> None:
 def test_regime_weights_equal_those_of_scikit_learn() -> None:
     columns, targets, groups = made(4, planted=True)
     columns = np.nan_to_num(columns)
-    regime = fit_regime(columns, targets, groups, np.ones(N), grid=(0.1,), seed=0)
+    regime = fitted(columns, targets, groups, (0.1,))
     scores = np.clip((columns - columns.mean(0)) / columns.std(0), -4, 4)
     theirs = LogisticRegression(C=0.1, solver="lbfgs", max_iter=5000, tol=1e-10)
     theirs.fit(scores, targets)
     ours = [regime.margin(row) for row in columns]
     assert ours == pytest.approx(theirs.decision_function(scores), abs=1e-4)
-
-
-def test_small_class_keeps_the_ngram_margin_as_it_is() -> None:
-    columns, targets, groups = made(2, planted=True)
-    targets[:] = False
-    targets[:5] = True
-    regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
-    assert [regime.margin(row) for row in columns] == columns[:, 0].tolist()
 
 
 @given(groups=st.lists(st.integers(0, 12), min_size=30, max_size=80), seed=st.integers(0, 9))
@@ -82,30 +84,11 @@ def test_no_template_is_on_both_sides_of_an_inner_fold(groups: list[int], seed: 
 def test_margin_of_the_wrong_sign_is_left_out_and_never_reversed() -> None:
     columns, targets, groups = made(7, planted=True)
     columns[:, 0] -= 2.0 * targets
-    regime = fit_regime(columns, targets, groups, np.ones(N), seed=0)
+    regime = fitted(columns, targets, groups)
     assert regime.weights[0] == 0.0
     columns[:, 0] = 0.0
-    same = fit_regime(columns, targets, groups, np.ones(N), seed=0)
-    assert regime.weights == pytest.approx(same.weights)
-
-
-def test_required_features_are_used_even_if_they_change_nothing() -> None:
-    columns, targets, groups = made(2, planted=False)
-    columns[:, 1:] = 0.0
-    columns[:, 1] = columns[:, 0]
-    for noticeable in (-np.inf, 0.0, 1.0):
-        regime = fit_regime(columns, targets, groups, np.ones(N), noticeable=noticeable, seed=0)
-        assert np.isfinite(regime.weights).all()
-        assert np.isfinite(regime.bias)
-    empty = np.zeros((N, WIDTH))
-    taken = fit_regime(empty, targets, groups, np.ones(N), noticeable=-np.inf, seed=0)
-    assert np.isfinite(taken.weights).all()
-
-
-def test_every_choice_of_the_regularisation_is_stronger_than_the_library_s_own() -> None:
-    # A grid for pools of a hundred runs: the data never weigh as much as by default, which is 1.
-    assert list(GRID) == sorted(GRID)
-    assert max(GRID) <= 0.1
+    same = fitted(columns, targets, groups)
+    assert regime.weights == pytest.approx(same.weights, abs=1e-4)
 
 
 @pytest.mark.parametrize("spreads", [-4.5, -3.9, -1.0, 0.0, 2.5, 3.9, 4.5])
@@ -121,10 +104,3 @@ def test_slope_is_what_a_unit_of_the_ngram_margin_adds(spreads: float) -> None:
     further = row + np.array([0.01, 0.0])
     assert (regime.margin(further) - regime.margin(row)) / 0.01 == pytest.approx(regime.slope(row))
     assert (regime.slope(row) == 0.0) == (abs(spreads) > CLIP)
-
-
-def test_margin_alone_that_points_the_wrong_way_is_taken_as_it_is() -> None:
-    columns, targets, groups = made(7, planted=False)
-    alone = columns[:, :1] - 2.0 * targets[:, np.newaxis]
-    regime = fit_regime(alone, targets, groups, np.ones(N), seed=0)
-    assert [regime.margin(row) for row in alone] == alone[:, 0].tolist()

@@ -93,7 +93,8 @@ def test_a_feature_that_the_prior_never_saw_is_learned_on_the_own_scale() -> Non
 def test_one_class_alone_keeps_the_prior_and_else_fits_nothing() -> None:
     columns, targets, groups = answers(20, 2)
     targets[:] = True
-    assert fit_ridge(columns, targets, groups, np.ones(20), seed=0) is None
+    without = fit_ridge(columns, targets, groups, np.ones(20), seed=0)
+    assert [without.margin(np.append(0.7, row)) for row in columns] == [0.7] * 20
     regime = fit_ridge(columns, targets, groups, np.ones(20), prior=prior(), names=NAMES, seed=0)
     assert regime.weights[1:].tolist() == TRUE.tolist()
 

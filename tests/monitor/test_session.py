@@ -95,7 +95,9 @@ def test_only_a_committed_answer_has_a_delivery_confidence(
         assert [value is not None for value in told] == [action == "final_sql"] * 3
 
 
-def test_planted_hint_moves_confidence_the_right_way(monitor: Monitor) -> None:
+def test_planted_hint_moves_confidence_the_right_way() -> None:
+    made, pools, labels = planted_store(240, seed=21)
+    monitor = fit(made, pools, labels, HEADER, head="ngrams")  # the hint is a word of the thought
     good, bad = (
         list(monitor.replay(make_trajectory(text="what was the glucose?", steps=[step])))[-1]
         for step in (

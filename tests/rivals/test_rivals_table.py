@@ -277,7 +277,7 @@ def test_runs_of_other_pools_than_train_are_never_fitted_on() -> None:
 @cache
 def planted() -> tuple[list[Trajectory], Pools, Mapping[str, Label], Any, Evaluation]:
     runs, pools, labels = planted_store(320, seed=3)
-    monitor = fit(runs, pools, labels, HEADER)
+    monitor = fit(runs, pools, labels, HEADER, head="ngrams")
     return runs, pools, labels, monitor, evaluate(monitor, runs, pools, labels)
 
 

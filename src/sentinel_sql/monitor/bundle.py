@@ -45,7 +45,7 @@ from sentinel_sql.storage.whole_file import (
     whole_folder,
 )
 
-FORMAT = "sentinel-monitor/3"
+FORMAT = "sentinel-monitor/4"
 GENERAL = "general"
 """The name of the packaged monitor, wherever a bundle is asked for."""
 

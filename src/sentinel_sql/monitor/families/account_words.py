@@ -27,27 +27,39 @@ SMALL = frozenset(
 LINKING = frozenset(
     _PART.findall(
         """
-    appear ask become begin belong bring come comes coming contain correspond do end exist fall
-    find gave get give go goes going gone got happen happened hold include involve keep kept live
-    lived lives living look made make makes occur occurred occurs originate perform performed place
-    placed provide reach receive received receives represent require result run see seen show
-    stand stands start stay stayed take taken takes took undergo went work works
-    assigned associated available called carried conducted connected corresponding documented done
-    entered existing given held known listed located mentioned noted observed obtained registered
-    reported specified stored
-    ate bought built caught chose drank drew drove flew led lost met paid rose sang sent sold spent
-    taught won wore wrote
-        began begun starts ended measured
-        everyone individual individuals people person persons separate someone
+    administer appear ask become begin belong bring come comes coming contain correspond do end
+    exist fall find gave get give go goes going gone got happen happened hold include involve keep
+    kept live lived lives living look made make makes occur occurred occurs originate perform
+    performed place placed provide reach receive received receives represent require result run see
+    seen show stand stands start stay stayed take taken takes took undergo went work works assigned
+    associated available called carried conducted connected corresponding documented done entered
+    existing given held known listed located mentioned noted observed obtained registered reported
+    specified stored ate bought built caught chose drank drew drove flew led lost met paid rose
+    sang sent sold spent taught won wore wrote away administered arranged asked began begun
+    completed covered drawn ended filed filled finished grew grown handed isolated lasted made
+    measured passed prescribed requested resulted spoke spoken speaking starts tested underwent
+    used using written everyone individual individuals people person persons separate someone
     database dataset entries entry info information item items system thing things
     """
     )
 )
 """Words that link a question's things and name none of them (ours: general English)."""
 
+HIGHEST = re.compile(r"highest|maximum|maximal|largest|greatest|biggest", re.IGNORECASE)
+LOWEST = re.compile(r"lowest|minimum|minimal|smallest|fewest", re.IGNORECASE)
+MEDIAN = re.compile(r"median", re.IGNORECASE)
+NEGATED = re.compile(r"never|without|except|excluding|neither|nor", re.IGNORECASE)
+AGGREGATE = re.compile(
+    rf"\b(?:{HIGHEST.pattern}|{LOWEST.pattern}|{MEDIAN.pattern}|average|never)\b", re.IGNORECASE
+)
+"""What a query accounts for by a function, an order or a negation, and a coverage record omits."""
+
+BETWEEN = re.compile(r"[ -]*|\s+(?:over|under|above|below|after|before|since|until|than)\s+")
+"""What may stand between two phrases that are shown as one."""
+
 ORDERED = re.compile(
     r"best|worst|(?:un)?popular|common|commonly|frequent|frequently|expensive|cheap"
-    r"|\w{3,}est|peak|maximal|minimal|final|initial|initially|consecutive"
+    r"|\w{3,}est|peak|final|initial|initially|consecutive"
 )
 COUNTED = re.compile(r"amount|quantity|tally|times|frequency|volume")
 DIVIDED = re.compile(r"average|mean|typical|typically|percentage|percent|proportion|ratio|rate")
@@ -56,12 +68,15 @@ MEANT: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "female": frozenset({"f", "female", "gender", "sex"}),
         "male": frozenset({"m", "male", "gender", "sex"}),
-        "died": frozenset({"dod", "death", "dead", "deceased", "expire"}),
+        "died": frozenset({"dod", "death", "dead", "deceased", "die", "died", "expire"}),
         "old": frozenset({"age", "birth", "dob", "anchor"}),
         "cost": frozenset({"price", "amount", "fee", "charge", "cost"}),
+        "order": frozenset({"prescription", "order", "request"}),
+        "intravenous": frozenset({"iv", "intravenous"}),
+        "oral": frozenset({"po", "oral", "mouth"}),
     }
 )
-"""By sense, the words of a query that have it (ours: general English)."""
+"""By sense, the words of a query that have it (ours: general and clinical English)."""
 
 SENSES: Mapping[str, str] = MappingProxyType(
     {
@@ -69,6 +84,9 @@ SENSES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(["man", "men", "male", "boy", "he"], "male"),
         **dict.fromkeys(["die", "died", "dead", "deceased", "alive", "death", "survive"], "died"),
         **dict.fromkeys(["old", "age", "aged", "young", "born"], "old"),
+        **dict.fromkeys(["order", "ordered", "prescribed", "prescription"], "order"),
+        **dict.fromkeys(["intravenous", "intravenously", "iv"], "intravenous"),
+        **dict.fromkeys(["oral", "orally", "mouth", "po"], "oral"),
         **dict.fromkeys(["cost", "price", "pay", "paid", "expense", "charge"], "cost"),
     }
 )
@@ -87,7 +105,7 @@ def is_part(word: str, names: Iterable[str]) -> bool:
     if len(stem) < _SHORTEST_STEM:
         stem = word
     return len(stem) >= _SHORTEST_PART and any(
-        name.startswith(stem) or name.endswith(stem) for name in names
+        name.startswith(stem) or _singular(name).endswith(stem) for name in names
     )
 
 

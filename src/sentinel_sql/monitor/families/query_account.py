@@ -13,10 +13,16 @@ from functools import lru_cache
 
 from sentinel_sql.coverage import CoveredPhrase
 from sentinel_sql.monitor.families.account_words import (
+    AGGREGATE,
+    BETWEEN,
     COUNTED,
     DIVIDED,
+    HIGHEST,
     LINKING,
+    LOWEST,
     MEANT,
+    MEDIAN,
+    NEGATED,
     ORDERED,
     SENSES,
     SMALL,
@@ -45,9 +51,13 @@ _LONGEST_CODE = 12
 _MOST_CODES = 2_000
 
 _FUNCTIONS: tuple[tuple[re.Pattern[str], Callable[[QueryFacts], bool]], ...] = (
-    (ORDERED, lambda query: query.orders > 0 or query.limit is not None),
+    (HIGHEST, lambda query: _orders(query, other="min")),
+    (LOWEST, lambda query: _orders(query, other="max")),
+    (ORDERED, lambda query: query.orders > 0 or query.limit is not None or query.ranks),
     (COUNTED, lambda query: bool(query.aggregates & {"count", "sum"})),
     (DIVIDED, lambda query: "avg" in query.aggregates or query.divides),
+    (MEDIAN, lambda query: query.ranks or (query.limit is not None and query.subqueries > 0)),
+    (NEGATED, lambda query: query.negates),
 )
 """Words, and what in a query accounts for them."""
 
@@ -97,6 +107,12 @@ class CodeLabels:
         return frozenset(self._words.get(code, ()))
 
 
+def _orders(query: QueryFacts, *, other: str) -> bool:
+    """Return whether a query finds one end; the aggregate of the other end alone doesn't."""
+    ends = query.orders - (other in query.aggregates)
+    return ends > 0 or query.limit is not None or query.ranks
+
+
 def account(
     asked: QuestionView, phrases: Sequence[CoveredPhrase], query: QueryFacts, labels: CodeLabels
 ) -> Account:
@@ -142,22 +158,33 @@ def phrases_of(asked: QuestionView) -> tuple[CoveredPhrase, ...]:
             for at in _TOKEN.finditer(asked.question.text[:_LONGEST])
             if at[0].lower().removesuffix("'s") in content
         )
-    verbs = frozenset(_verbs(asked.question.text))
-    frame = _FRAME.match(asked.question.text[:_LONGEST])
+    text = asked.question.text[:_LONGEST]
+    known = {it.start for it in found}
+    found += tuple(
+        CoveredPhrase(text=at[0], start=at.start(), words=())
+        for at in AGGREGATE.finditer(text)
+        if at.start() not in known
+    )
+    verbs = frozenset(_verbs(text))
+    frame = _FRAME.match(text)
     begins = frame.end() if frame else 0
     return tuple(
         it
-        for it in found
-        if it.matches or not (it.text.lower() in LINKING or it.start in verbs or it.start < begins)
+        for it in sorted(found, key=lambda it: it.start)
+        if it.matches
+        or not (
+            it.start < begins
+            or (it.text.lower() not in SENSES and (it.text.lower() in LINKING or it.start in verbs))
+        )
     )
 
 
 def merged(question: str, phrases: Sequence[CoveredPhrase]) -> tuple[str, ...]:
-    """Return phrases as they stand in the question; neighbours become one."""
+    """Return phrases as they stand in the question; neighbours become one: `aged over 75`."""
     texts: list[str] = []
     start = end = 0
     for phrase in phrases:
-        if texts and not question[end : phrase.start].strip(" -"):
+        if texts and BETWEEN.fullmatch(question[end : phrase.start]):
             texts[-1] = question[start : phrase.start + len(phrase.text)]
         else:
             start = phrase.start
@@ -203,11 +230,15 @@ class _Terms:
         for sense in (SENSES.get(word) for word in (text, *words)):
             if sense is not None and self._words & MEANT[sense]:
                 return True
-        if any(cue.fullmatch(text) and done(self._query) for cue, done in _FUNCTIONS):
+        for cue, done in _FUNCTIONS:
+            if cue.fullmatch(text):
+                return done(self._query)
+        if len(text) == 1 and any(word.startswith(text) for word in self._words):
             return True
+        does = text.endswith("ed")  # `admitted` is what each row of `admissions` is
         return any(
             match.table in self._query.tables
-            and (match.kind == "table" or match.column in self._query.names)
+            and (match.kind == "table" or does or match.column in self._query.names)
             for match in phrase.matches
             if match.kind in ("table", "column", "comment")
         ) or any(

@@ -106,6 +106,8 @@ class _Reader:
                 bool(node.args.get("order") and node.args.get("limit"))
                 for node in self._all(exp.Select)
             ),
+            ranks=bool(self._all(exp.Window, exp.Median, exp.PercentileCont, exp.PercentileDisc)),
+            negates=bool(nulls or self._all(exp.Not, exp.Except, exp.NEQ)),
             descending=bool(order.expressions[0].args.get("desc"))
             if order is not None and order.expressions
             else None,

@@ -46,6 +46,8 @@ class QueryFacts:
             those under DISTINCT.
         filters: every comparison of a column with literals.
         orders: the number of MIN, of MAX and of ORDER BY with LIMIT.
+        ranks: a window function, a median or a percentile anywhere.
+        negates: NOT, EXCEPT, `<>` or a comparison with NULL anywhere.
         descending: the outermost ORDER BY is descending; None without ORDER BY.
         limit: the outermost LIMIT, or None.
         grouped: GROUP BY anywhere.
@@ -74,6 +76,8 @@ class QueryFacts:
     aggregated: frozenset[str]
     filters: tuple[Filter, ...]
     orders: int
+    ranks: bool
+    negates: bool
     descending: bool | None
     limit: int | None
     grouped: bool

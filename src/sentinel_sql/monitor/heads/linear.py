@@ -2,9 +2,9 @@
 
 A committed answer is weighed by its named features alone, in a ridge logistic regression that may
 lean on a prior. For open prefixes, the n-grams give a margin, as in the `ngrams` head, and a small
-logistic regression combines it with the features. It is fitted on out-of-fold margins, from n-gram
-models that haven't seen the snapshot's template. So it trusts the n-grams only as far as they
-generalise to new templates. The log-odds stay a plain sum of named terms.
+ridge combines it with the features. It is fitted on out-of-fold margins, from n-gram models that
+haven't seen the snapshot's template. So it trusts the n-grams only as far as they generalise to new
+templates. The log-odds stay a plain sum of named terms.
 """
 
 from __future__ import annotations
@@ -27,12 +27,8 @@ from sentinel_sql.monitor.head import Arrays, Bools, Floats, Ints
 from sentinel_sql.monitor.heads.ngram_head import FittedNgramHead, NgramHead, NgramReading
 from sentinel_sql.monitor.heads.ngrams import Counts
 from sentinel_sql.monitor.heads.regimes import (
-    GRID,
-    NOTICEABLE,
     FittedRegime,
-    fit_regime,
     inner_folds,
-    margin_alone,
 )
 from sentinel_sql.monitor.heads.ridge import Prior, fit_ridge
 from sentinel_sql.monitor.heads.vocabulary import FEATURES as WORD_FEATURES
@@ -173,14 +169,12 @@ class LinearHead:
 
     Attributes:
         families: names of families of dense features, in the order of `ALL_FAMILIES`.
-        grid: regularisations of the dense features of open prefixes to choose from.
         ngrams: whether open prefixes are read by n-grams too.
         prior: weights that fitting draws those of committed answers towards.
         name: the name of this kind in bundles.
     """
 
     families: tuple[str, ...] = DEFAULT_FAMILIES
-    grid: tuple[float, ...] = GRID
     ngrams: bool = True
     prior: Prior | None = field(default=None, compare=False, metadata={"saved": False})
     name: str = "linear"
@@ -215,7 +209,6 @@ class LinearHead:
             targets,
             groups,
             names=self.features,
-            grid=self.grid,
             prior=self.prior,
             seed=seed,
         )
@@ -291,8 +284,6 @@ def fit_regimes(
     targets: Bools,
     groups: Ints,
     *,
-    grid: Sequence[float] = GRID,
-    noticeable: float = NOTICEABLE,
     prior: Prior | None = None,
     names: Sequence[str] = (),
     seed: int,
@@ -305,8 +296,6 @@ def fit_regimes(
         answered: shape (n,), whether an answer is committed.
         targets: shape (n,).
         groups: shape (n,), the template of each row.
-        grid: see `LinearHead`.
-        noticeable: see `fit_regime`.
         prior: see `LinearHead`.
         names: the d features, for the prior.
         seed: of the inner folds.
@@ -314,26 +303,26 @@ def fit_regimes(
     # Balanced over all snapshots, not in each regime: a class may be more frequent in one regime,
     # and that is information.
     weights = balance(targets)
-
-    def by_features(on: Bools, prior: Prior | None) -> FittedRegime:
-        fitted = fit_ridge(
-            dense[on], targets[on], groups[on], weights[on], prior=prior, names=names, seed=seed
-        )
-        return margin_alone(1 + dense.shape[1]) if fitted is None else fitted
-
-    if margins is None:
-        return by_features(~answered, None), by_features(answered, prior)
-    columns = np.column_stack([margins, dense])[~answered]
-    open_ = fit_regime(
-        columns,
-        targets[~answered],
-        groups[~answered],
-        weights[~answered],
-        grid=grid,
-        noticeable=noticeable,
-        seed=seed,
+    before = ~answered
+    return (
+        fit_ridge(
+            dense[before],
+            targets[before],
+            groups[before],
+            weights[before],
+            margins=None if margins is None else margins[before],
+            seed=seed,
+        ),
+        fit_ridge(
+            dense[answered],
+            targets[answered],
+            groups[answered],
+            weights[answered],
+            prior=prior,
+            names=names,
+            seed=seed,
+        ),
     )
-    return open_, by_features(answered, prior)
 
 
 def balance(targets: Bools) -> Floats:

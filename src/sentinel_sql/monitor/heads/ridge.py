@@ -1,7 +1,8 @@
 """A ridge logistic regression over named features that can lean on the weights of a prior.
 
 The ridge draws the weights towards those of the prior, or towards 0 without one. How strongly is
-chosen on held-out templates. An unknown feature counts as its mean.
+chosen on held-out templates. An unknown feature counts as its mean. Open prefixes add one column,
+the n-gram margin.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sentinel_sql.monitor.head import Bools, Floats, Ints
 from sentinel_sql.monitor.heads.regimes import (
     FittedRegime,
     inner_folds,
+    margin_alone,
     measure_scaling,
     standardize,
 )
@@ -69,55 +71,65 @@ def fit_ridge(
     groups: Ints,
     weights: Floats,
     *,
+    margins: Floats | None = None,
     prior: Prior | None = None,
     names: Sequence[str] = (),
     strengths: Sequence[float] = STRENGTHS,
     seed: int,
-) -> FittedRegime | None:
-    """Fit the features alone; the regime gives its first column, the n-gram margin, no weight.
+) -> FittedRegime:
+    """Fit one regime.
 
     Args:
         dense: shape (n, d); NaN means unknown.
         targets: shape (n,).
         groups: shape (n,), the template of each row.
         weights: shape (n,), the weight of each row.
+        margins: shape (n,), out-of-fold n-gram margins; without them, the regime's first column
+            has no weight.
         prior: weights to draw towards.
         names: the d features, for the prior.
         strengths: weights of the data against the ridge to choose from, ascending.
         seed: of the folds by template.
 
-    Returns:
-        None if a class is missing and no prior stands in.
+    If a class is missing, the prior's weights stay as they are; without a prior, the n-gram margin
+    is taken as it is.
+
+    The weight of the margin is never negative. An out-of-fold margin without any information leans
+    away from the held-out class, because the other folds have fewer of that class. With few rows
+    that can look like information.
     """
+    missing = bool(targets.all() or not targets.any())
+    if missing and prior is None:
+        return margin_alone(1 + dense.shape[1])
     center, scale = measure_scaling(dense)
     towards = np.zeros(dense.shape[1])
     if prior is not None:
         center, scale, towards = prior.over(names, center, scale)
-    slopes, bias, chosen = towards, 0.0, 0.0
-    if targets.any() and not targets.all():
-        scores = standardize(dense, center, scale)
+    at, spread = (0.0, np.inf) if margins is None else _scaling_of(margins)
+    center, scale = np.append(at, center), np.append(spread, scale)
+    slopes, bias, chosen = np.append(0.0, towards), 0.0, 0.0
+    if not missing:
+        first = np.zeros(len(dense)) if margins is None else margins
+        scores = standardize(np.column_stack([first, dense]), center, scale)
+        otherwise = ALONE if prior is None else strengths[0]
         # The matrices are so small that several threads would be slower than one.
         with threadpool_limits(limits=1):
             chosen = _choose(
-                scores,
-                targets,
-                groups,
-                weights,
-                towards,
-                strengths,
-                otherwise=ALONE if prior is None else strengths[0],
-                seed=seed,
+                scores, targets, groups, weights, slopes, strengths, otherwise=otherwise, seed=seed
             )
-            slopes, bias = _solve(scores, targets, weights, towards, chosen)
-    elif prior is None:
-        return None
+            slopes, bias = _solve(scores, targets, weights, slopes, chosen)
     return FittedRegime(
-        center=np.append(0.0, center),
-        scale=np.append(np.inf, scale),
-        weights=np.append(0.0, np.where(np.isfinite(scale), slopes, 0.0)),
+        center=center,
+        scale=scale,
+        weights=np.where(np.isfinite(scale), slopes, 0.0),
         bias=bias,
         tightness=chosen,
     )
+
+
+def _scaling_of(margins: Floats) -> tuple[float, float]:
+    center, scale = measure_scaling(margins[:, np.newaxis])
+    return float(center[0]), float(scale[0])
 
 
 def _choose(
@@ -160,11 +172,13 @@ def _solve(
         value = weights @ np.logaddexp(0.0, -signed) + moved @ moved / (2.0 * strength)
         return float(value), np.append(scores.T @ pull + moved / strength, pull.sum())
 
+    free: list[tuple[float | None, None]] = [(None, None)] * (scores.shape[1] + 1)
     found = minimize(
         loss,
         np.append(towards, 0.0),
         jac=True,
         method="L-BFGS-B",
+        bounds=[(0.0, None), *free[1:]],
         options={"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-6},
     )
     return found.x[:-1], float(found.x[-1])

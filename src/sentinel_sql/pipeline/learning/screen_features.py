@@ -27,7 +27,8 @@ from sentinel_sql.monitor.features.telemetry import TelemetryState
 from sentinel_sql.monitor.features.ten_features import FEATURES
 from sentinel_sql.monitor.head import Bools, Floats, Ints
 from sentinel_sql.monitor.heads.linear import LinearHead, balance, fit_ngrams, fit_regimes
-from sentinel_sql.monitor.heads.regimes import FittedRegime, fit_regime
+from sentinel_sql.monitor.heads.regimes import FittedRegime
+from sentinel_sql.monitor.heads.ridge import fit_ridge
 from sentinel_sql.monitor.snapshots import read_run
 from sentinel_sql.pipeline.scoring import label_of, surroundings_of
 from sentinel_sql.questions.pools import Pools
@@ -168,10 +169,10 @@ def _fit_candidate(
 ) -> tuple[FittedRegime, FittedRegime]:
     """Fit as the head does, or weigh the columns beside the n-grams in answers too."""
     if not beside_ngrams:
-        return fit_regimes(margins, dense, answered, targets, groups, noticeable=-np.inf, seed=seed)
-    columns, weights = np.column_stack([margins, dense]), balance(targets)
+        return fit_regimes(margins, dense, answered, targets, groups, seed=seed)
+    weights = balance(targets)
     open_, answers = (
-        fit_regime(columns[on], targets[on], groups[on], weights[on], noticeable=-np.inf, seed=seed)
+        fit_ridge(dense[on], targets[on], groups[on], weights[on], margins=margins[on], seed=seed)
         for on in (~answered, answered)
     )
     return open_, answers
