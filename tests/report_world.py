@@ -41,7 +41,7 @@ class Known:
 
 def make_known(size: int = 240) -> Known:
     """Fit on made-up runs and evaluate; each run's first thought is a sneaky one."""
-    runs, questions, labels, header = world(size=size)
+    runs, questions, labels, header = world(size=size, telling=True)
     pools = make_pools(questions, seed=42)
     monitor = fit(runs, pools, labels, header, head="ngrams")
     runs = [_sneaky(run) for run in runs]

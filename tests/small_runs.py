@@ -41,9 +41,12 @@ ONE_ROW = Observation(kind="rows", rows=1, columns=1, text="1 rows x 1 cols; sam
 
 
 def world(
-    seed: int = 0, size: int = 240
+    seed: int = 0, size: int = 240, *, telling: bool = False
 ) -> tuple[list[Trajectory], list[Question], dict[str, Label], LabelsHeader]:
-    """Make runs in which wrong answers are hesitant, and often come after an empty result."""
+    """Make runs in which wrong answers are hesitant, and often come after an empty result.
+
+    With `telling`, most wrong answers are empty themselves, which the default head reads.
+    """
     rng = random.Random(seed)
     runs, questions, labels = [], [], {}
     for number in range(size):
@@ -56,7 +59,7 @@ def world(
         if ending == "cap":
             steps = [_look(rng, index, right) for index in range(1, CAP + 1)]
         else:
-            steps.append(_last(rng, len(steps) + 1, ending, right))
+            steps.append(_last(rng, len(steps) + 1, ending, right, telling))
         identity = f"q{number}"
         run = make_trajectory(identity, text, steps=steps, agent=AGENT)
         runs.append(run)
@@ -91,10 +94,11 @@ def header() -> LabelsHeader:
 @cache
 def fitted() -> tuple[Monitor, list[Trajectory], Pools, dict[str, Label]]:
     """Fit a real monitor once a test session."""
-    runs, questions, labels, head = world()
+    runs, questions, labels, head = world(telling=True)
     pools = make_pools(questions, seed=42)
     # Without a prior, so that a general monitor fitted anew changes no figure of these tests.
-    return fit(runs, pools, labels, head, prior=None), runs, pools, labels
+    made = fit(runs, pools, labels, head, prior=None, calibration="isotonic")
+    return made, runs, pools, labels
 
 
 def _look(rng: random.Random, index: int, right: bool) -> Step:
@@ -111,16 +115,17 @@ def _look(rng: random.Random, index: int, right: bool) -> Step:
     )
 
 
-def _last(rng: random.Random, index: int, action: str, right: bool) -> Step:
+def _last(rng: random.Random, index: int, action: str, right: bool, telling: bool) -> Step:
     if action == "final_null":
         return make_step(index, action="final_null", thought="not in the schema")
+    sql = f"SELECT count(*) FROM prescriptions WHERE dose > {rng.randrange(9)}"
+    thought = "this is it" if right or rng.random() < 0.5 else "a guess"
+    seen = {}
+    if telling:
+        seen["observation"] = EMPTY if rng.random() < (0.0 if right else 0.9) else ONE_ROW
+    telemetry = _telemetry(rng, right)
     return make_step(
-        index,
-        action="final_sql",
-        sql=f"SELECT count(*) FROM prescriptions WHERE dose > {rng.randrange(9)}",
-        thought="this is it" if right or rng.random() < 0.5 else "a guess",
-        observation=EMPTY if rng.random() < (0.0 if right else 0.9) else ONE_ROW,
-        telemetry=_telemetry(rng, right),
+        index, action="final_sql", sql=sql, thought=thought, telemetry=telemetry, **seen
     )
 
 

@@ -19,17 +19,18 @@ from small_runs import fitted, world
 
 
 def answers(*block: tuple[str, bool]) -> PrefixScores:
-    """Make a pool whose answers of the highest confidence are these: (template, right)."""
+    """Make a pool whose highest answers are these, (template, right); the others are wrong."""
     scores = random_scores(4, 40 + len(block), grid=False, longest=3)
     top = np.arange(len(scores)) >= 40
     templates = [*scores.templates[:40], *(template for template, _ in block)]
-    correct = np.array([*scores.correct[:40], *(right for _, right in block)])
+    correct = np.array([False] * 40 + [right for _, right in block])
     return replace(
         scores,
         templates=tuple(templates),
         answered=scores.answered | top,
         abstained=scores.abstained & ~top,
         correct=correct,
+        delivery_score=np.where(top, 0.995, np.minimum(scores.delivery_score, 0.9)),
         delivery=np.where(top, 0.995, np.minimum(scores.delivery, 0.9)),
     )
 

@@ -18,9 +18,7 @@ from sentinel_sql.decision.payoff import chow_bar
 from sentinel_sql.decision.ragged_columns import gate_times
 from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.prefix_scores import PrefixScores
-
-CHANCE = 0.1
-"""The chance that a certificate is false (our choice)."""
+from sentinel_sql.monitor.thresholds import Certification, Thresholds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +71,7 @@ def certify(
     *,
     stakes: float,
     theta: float | None = None,
-    chance: float = CHANCE,
+    chance: float = Certification().chance,
     risk: float | None = None,
 ) -> Certificate:
     """Return the lowest certified bar at stakes λ.
@@ -124,6 +122,27 @@ def certify(
         wrong=found[1],
         could=len(could_deliver),
         needed=needed,
+    )
+
+
+def certify_frozen(scores: PrefixScores, thresholds: Thresholds, *, stakes: float) -> Certificate:
+    """Return the certificate at stakes λ for a monitor's gate, and the claim it was fitted for.
+
+    Args:
+        scores: the calibration pool's columns.
+        thresholds: of the monitor.
+        stakes: λ ≥ 0.
+
+    Raises:
+        InputError: the stakes make no sense.
+    """
+    claim = thresholds.certification
+    return certify(
+        scores,
+        stakes=stakes,
+        theta=thresholds.gate.theta,
+        chance=claim.chance,
+        risk=claim.risk,
     )
 
 

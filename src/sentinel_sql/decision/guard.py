@@ -26,7 +26,7 @@ from typing import Self, overload
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.decision.agent_loop import AsyncAgent, PlainAgent, run_agent
-from sentinel_sql.decision.certificate import certify
+from sentinel_sql.decision.certificate import certify_frozen
 from sentinel_sql.decision.grounder import Grounder
 from sentinel_sql.decision.guard_arguments import (
     known_clock,
@@ -217,8 +217,8 @@ class Guard:
                 "calibrate it on labelled runs with `sentinel fit --only-calibrate`"
             )
         if self.certified and self.policy.certified_at is None:
-            found = certify(
-                self.monitor.calibration, stakes=self.policy.stakes, theta=self.policy.theta
+            found = certify_frozen(
+                self.monitor.calibration, self.monitor.thresholds, stakes=self.policy.stakes
             )
             return f"nothing is certified at λ = {self.policy.stakes:g}: {found.why}"
         served = self.monitor.thresholds.served

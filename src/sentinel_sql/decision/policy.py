@@ -14,7 +14,7 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sentinel_sql.decision.certificate import certify
+from sentinel_sql.decision.certificate import certify_frozen
 from sentinel_sql.decision.payoff import chow_bar, exact_bar
 from sentinel_sql.decision.ragged_columns import clears_bar, early_times, gate_times
 from sentinel_sql.decision.thresholds import early_stop
@@ -309,7 +309,7 @@ def policy(
     if parts.certified:
         proved = None
         if calibration is not None:
-            proved = certify(calibration, theta=thresholds.gate.theta, stakes=stakes).bar
+            proved = certify_frozen(calibration, thresholds, stakes=stakes).bar
         return Policy(
             stakes=stakes,
             theta=thresholds.gate.theta,

@@ -26,6 +26,7 @@ from sentinel_sql.decision.ragged_columns import (
     times,
 )
 from sentinel_sql.errors import CannotFitError
+from sentinel_sql.monitor.calibration import fit_map
 from sentinel_sql.monitor.prefix_scores import Ints, PrefixScores
 from sentinel_sql.monitor.thresholds import EarlyStop, GateRule, ServedStakes, Thresholds
 
@@ -66,12 +67,15 @@ def served_stakes(scores: PrefixScores) -> ServedStakes:
     """Return the highest λ at which the answers of the highest confidence may be delivered.
 
     Args:
-        scores: the calibration pool's columns. All answers of the highest block of the delivery
-            map have exactly the same confidence, and no other answer has it.
+        scores: the calibration pool's columns. The highest block is that of an isotonic fit of
+            the answers' delivery scores, whatever the kind of the delivery map.
     """
     answered = np.flatnonzero(scores.answered)
-    highest = scores.delivery[answered].max(initial=-1.0)
-    block = answered[scores.delivery[answered] == highest]
+    block = answered
+    if len(answered):
+        found = fit_map(scores.delivery_score[answered], scores.correct[answered])
+        start = found.scores[found.confidences == found.confidences[-1]][0]
+        block = answered[scores.delivery_score[answered] >= start]
     names, template_of = np.unique(np.array(scores.templates)[block], return_inverse=True)
     wrong = np.bincount(template_of, weights=~scores.correct[block], minlength=len(names))
     right = int(np.count_nonzero(wrong == 0))

@@ -100,7 +100,7 @@ class EarlyStop(_Frozen):
 class ServedStakes(_Frozen):
     """The highest stakes at which the calibration counts justify a delivery.
 
-    The highest block of the delivery map has the calibration answers of the highest confidence. A
+    The highest block of an isotonic fit has the calibration answers of the highest scores. A
     template counts as right if all of its answers in this block are right. So the share of right
     templates is never above the probability that an answer of a new template is right.
 
@@ -125,6 +125,19 @@ class ServedStakes(_Frozen):
         )
 
 
+class Certification(_Frozen):
+    """What a certified bar claims.
+
+    Attributes:
+        chance: the largest chance that its claim is false.
+        risk: the largest share of delivering templates with a wrong answer; None for that at which
+            deliveries earn what silence earns.
+    """
+
+    chance: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    risk: Annotated[float, Field(gt=0, lt=1)] | None = None
+
+
 class Thresholds(_Frozen):
     """All thresholds frozen on the calibration pool.
 
@@ -134,12 +147,14 @@ class Thresholds(_Frozen):
         served: the stakes that the calibration counts justify; None in evaluations of earlier
             versions, where no stakes are refused.
         calibrated: False in a monitor that knows no run of the agent it judges.
+        certification: what its certified bars claim.
     """
 
     gate: Gate
     early_stops: tuple[EarlyStop, ...]
     served: ServedStakes | None = None
     calibrated: bool = True
+    certification: Certification = Certification()
 
     def early_stop(self, stakes: float, *, exact_bar: bool = False) -> EarlyStop | None:
         """Return the early stop for these stakes and this bar, or None if none was frozen."""

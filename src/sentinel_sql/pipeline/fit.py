@@ -6,6 +6,7 @@ Of the held-out pool, only question ids are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from os import PathLike
 from typing import Any, Literal, get_args
@@ -20,6 +21,11 @@ from sentinel_sql.errors import InputError
 from sentinel_sql.labels.record import Label, LabelsHeader
 from sentinel_sql.monitor.bundle import GENERAL, head_with
 from sentinel_sql.monitor.calibration import fit_map
+from sentinel_sql.monitor.calibration_choice import (
+    Calibration,
+    check_calibration,
+    choose_map,
+)
 from sentinel_sql.monitor.delivery_estimator import (
     Delivery,
     FittedHybrid,
@@ -31,6 +37,7 @@ from sentinel_sql.monitor.head import Bools, Floats, Head
 from sentinel_sql.monitor.heads.linear import LinearHead
 from sentinel_sql.monitor.session import Estimators, Monitor
 from sentinel_sql.monitor.snapshots import read_run, score_prefixes
+from sentinel_sql.monitor.thresholds import Certification
 from sentinel_sql.pipeline.inputs import (
     AnyLabels,
     AnyPools,
@@ -74,6 +81,9 @@ def fit(
     stakes: Sequence[float] = STAKES_OF_RECORD,
     gate: bool | Literal["paper"] = True,
     gate_tolerance: float = TOLERANCE,
+    calibration: Calibration = "chosen",
+    certify: float = Certification().chance,
+    certify_risk: float | None = None,
     on_progress: OnProgress = lambda done, total: None,  # noqa: ARG005
 ) -> Monitor:
     """Fit a monitor on the runs of one agent, frozen on the calibration pool.
@@ -97,10 +107,17 @@ def fit(
         gate: True sets a gate if the calibration pool is large enough; False sets none; "paper"
             sets one by the paper's rule, for any pool.
         gate_tolerance: the largest share of answerable templates that the gate may stop, in (0, 1).
+        calibration: the kind of the maps from scores to confidences; "chosen" takes the kind with
+            the least log loss on held-out calibration templates. The map of answers to questions
+            without an answer is always isotonic.
+        certify: the largest chance that a certified bar's claim is false, in (0, 1).
+        certify_risk: the largest share of delivering templates with a wrong answer that a
+            certified bar may claim, in (0, 1); None for that at which deliveries earn what silence
+            earns.
         on_progress: called with (stages done, all stages).
 
     Raises:
-        InputError: the kind of head or the gate's rule is unknown, the head's settings can't be
+        InputError: a kind or the gate's rule is unknown, the head's settings can't be
             used, or the tolerance is no share.
         MissingExtraError: the extra of this kind of head isn't installed.
         PoolsError: the manifest doesn't know the question of a run.
@@ -112,6 +129,10 @@ def fit(
     kind = head_with(head, {}) if isinstance(head, str) else head
     if learn_from not in get_args(LearnFrom):
         raise InputError(f"learn_from is better, all or answerable, not {learn_from!r}")
+    check_calibration(calibration)
+    for name, share in (("certify", certify), ("certify_risk", certify_risk)):
+        if share is not None and not 0.0 < share < 1.0:
+            raise InputError(f"{name} lies between 0 and 1, not {share:g}")
     rule = gate_rule(gate, gate_tolerance)
     pools = pools_from(pools)
     header, labels = labels_from(labels, header)
@@ -122,7 +143,7 @@ def fit(
     if only_calibrate and other is not None:
         kind = other.estimators.head
         by_pool = {"train": [], "calibration": [*by_pool["train"], *by_pool["calibration"]]}
-    train, calibration = (
+    train, frozen_on = (
         LabelledPool.read(
             by_pool[name],
             labels=labels,
@@ -131,11 +152,11 @@ def fit(
         )
         for name in ("train", "calibration")
     )
-    answered = calibration.answered
+    answered = frozen_on.answered
     needed = {
         "calibration": {
-            "correctly answered": calibration.correct,
-            "wrongly answered": answered & ~calibration.correct,
+            "correctly answered": frozen_on.correct,
+            "wrongly answered": answered & ~frozen_on.correct,
         },
     }
     if not only_calibrate:
@@ -158,22 +179,36 @@ def fit(
         learned = learn_heads(kind, train, other, learn_from=learn_from, seed=seed)
     on_progress(2, STAGES)
 
-    unanswerable = score_prefixes(learned.answerability, calibration.runs)
-    correct = score_prefixes(learned.correctness, calibration.runs)
-    at_delivery = correct[calibration.last][answered]
-    features = calibration.features[answered]
-    delivery = _choose_delivery(
-        learned.hybrid, at_delivery, features, calibration.correct[answered]
+    unanswerable = score_prefixes(learned.answerability, frozen_on.runs)
+    correct = score_prefixes(learned.correctness, frozen_on.runs)
+    at_delivery = correct[frozen_on.last][answered]
+    features = frozen_on.features[answered]
+    delivery = _choose_delivery(learned.hybrid, at_delivery, features, frozen_on.correct[answered])
+    at_answers = delivery.score(at_delivery, features)
+    groups = np.unique(frozen_on.templates, return_inverse=True)[1].astype(np.int64)
+    prefix_map, of_prefixes = choose_map(
+        correct,
+        np.repeat(frozen_on.correct, frozen_on.sizes),
+        np.repeat(groups, frozen_on.sizes),
+        calibration=calibration,
+        seed=seed,
+    )
+    delivery_map, of_answers = choose_map(
+        at_answers,
+        frozen_on.correct[answered],
+        groups[answered],
+        calibration=calibration,
+        seed=seed,
     )
     estimators = Estimators(
         head=kind,
         answerability=learned.answerability,
         correctness=learned.correctness,
         delivery=delivery,
-        prefix_map=fit_map(correct, np.repeat(calibration.correct, calibration.sizes)),
-        delivery_map=fit_map(delivery.score(at_delivery, features), calibration.correct[answered]),
+        prefix_map=prefix_map,
+        delivery_map=delivery_map,
         unanswerable_map=fit_map(
-            unanswerable[calibration.last][answered], ~calibration.answerable[answered]
+            unanswerable[frozen_on.last][answered], ~frozen_on.answerable[answered]
         ),
         schema=schema,
         clock=header.clock,
@@ -187,6 +222,9 @@ def fit(
     learning = by_pool["train"] or by_pool["calibration"]
     scores = prefix_scores(estimators, by_pool["calibration"], pools=pools, labels=labels)
     thresholds = freeze(scores, stakes=stakes, gate=rule, tolerance=gate_tolerance)
+    thresholds = thresholds.model_copy(
+        update={"certification": Certification(chance=certify, risk=certify_risk)}
+    )
     on_progress(4, STAGES)
     return Monitor(
         estimators=estimators,
@@ -213,7 +251,11 @@ def fit(
                 "answerability": dict(learned.answerability.facts()),
                 "correctness": dict(learned.correctness.facts()),
             },
-            "calibration_auroc": calibration.aurocs(unanswerable, correct),
+            "calibration_auroc": frozen_on.aurocs(unanswerable, correct),
+            "calibration_maps": {
+                "prefixes": asdict(of_prefixes),
+                "answers": asdict(of_answers),
+            },
         },
     )
 

@@ -100,8 +100,9 @@ def calibrated(
 ) -> Floats | None:
     """Return the calibrated confidences of a rival, shape (N,); NaN without a score.
 
-    The map is of the monitor's kind, fitted on the answers of the calibration pool. None if the
-    rival has no score there.
+    The map is isotonic for all rivals and for the monitor beside them, whatever the monitor's own
+    is, so that the scores are compared and not the maps. It is fitted on the answers of the
+    calibration pool. None if the rival has no score there.
 
     Args:
         calibration: the calibration pool's columns.

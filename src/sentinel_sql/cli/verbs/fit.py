@@ -36,6 +36,16 @@ class GateChoice(StrEnum):
     paper = "paper"
 
 
+class MapKind(StrEnum):
+    """The kind of the maps from scores to confidences."""
+
+    chosen = "chosen"
+    isotonic = "isotonic"
+    platt = "platt"
+    beta = "beta"
+    venn_abers = "venn-abers"
+
+
 class Answers(StrEnum):
     """The answers that the correctness head learns from."""
 
@@ -98,6 +108,24 @@ def fit(
         float,
         typer.Option(help="Largest share of answerable templates that a bounded gate may stop."),
     ] = 0.05,
+    calibration: Annotated[
+        MapKind,
+        typer.Option(
+            help="Maps from scores to confidences; chosen: by loss on held-out templates."
+        ),
+    ] = MapKind.chosen,
+    certify: Annotated[
+        float,
+        typer.Option(metavar="CHANCE", help="Largest chance that a certified bar is wrong."),
+    ] = 0.1,
+    certify_risk: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Largest share of templates with a wrong answer that a certified bar claims.  "
+            "[1/(1+λ), to beat silence]",
+        ),
+    ] = None,
     from_: Annotated[
         str,
         typer.Option(
@@ -156,6 +184,9 @@ def fit(
             seed=seed,
             gate=False if no_gate else "paper" if gate is GateChoice.paper else True,
             gate_tolerance=gate_tolerance,
+            calibration=calibration.value,
+            certify=certify,
+            certify_risk=certify_risk,
             on_progress=advance,
         )
     save(made, out)
@@ -183,7 +214,7 @@ def _screen(made: Monitor, out: Path) -> Iterator[RenderableType]:
 
 def _summary(made: Monitor, out: Path) -> Mapping[str, object]:
 
-    from sentinel_sql.decision.certificate import certify
+    from sentinel_sql.decision.certificate import certify_frozen
     from sentinel_sql.decision.payoff import STAKES_OF_RECORD
 
     frozen, served = made.thresholds, made.thresholds.served
@@ -214,8 +245,13 @@ def _summary(made: Monitor, out: Path) -> Mapping[str, object]:
         "gate θ": "none" if frozen.gate.theta is None else f"{frozen.gate.theta:.4g}",
         "": frozen.gate.why,
         "serves stakes up to": None if served is None else f"λ = {served.limit:.3g}: {served.why}",
-        "certified to beat silence": {
-            f"λ={level:g}": certify(made.calibration, stakes=level, theta=frozen.gate.theta).why
+        "maps to confidences": {
+            name: chosen["kind"] for name, chosen in made.facts["calibration_maps"].items()
+        },
+        "certified to beat silence"
+        if frozen.certification.risk is None
+        else "certified by its risk": {
+            f"λ={level:g}": certify_frozen(made.calibration, frozen, stakes=level).why
             for level in STAKES_OF_RECORD
         },
         "early stop s": {
