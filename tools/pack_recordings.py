@@ -25,7 +25,6 @@ from sentinel_sql.errors import SentinelError, StoreError
 from sentinel_sql.hospital.benchmark import benchmark_questions, build_hospital
 from sentinel_sql.hospital.recordings import (
     CONFIDENCES,
-    DEFAULT,
     ENDING,
     FOLDER,
     PROVENANCE,
@@ -138,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a command; return its exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("store", type=Path)
-    parser.add_argument("--name", default=DEFAULT)
+    parser.add_argument("--name", required=True)
     parser.add_argument("--into", type=Path, default=FOLDER)
     parser.add_argument("--model-file", type=Path, required=True, help="it is hashed")
     parser.add_argument("--quantization", required=True)

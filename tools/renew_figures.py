@@ -1,8 +1,9 @@
 """Writes what the demo prints today into the pages: `python tools/renew_figures.py`.
 
-It runs `sentinel demo` on the bundled runs and the first command that the demo ends with, which
-takes some minutes. Then it renews each block of a page that follows `<!-- printed: NAME -->`, and
-each table that follows `<!-- counted -->`. Sentences that repeat a figure are the author's.
+It runs `sentinel demo` on the bundled runs and the first command that the demo ends with, and both
+on the recording whose agent's own model was asked, which takes some minutes. Then it renews each
+block of a page that follows `<!-- printed: NAME -->`, and each table that follows `<!-- counted
+-->`. Sentences that repeat a figure are the author's.
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from sentinel_sql.hospital.recordings import confidences, recording
+
 ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = (ROOT / "README.md", ROOT / "docs" / "explanation" / "what-was-measured.md")
+ASKED: Final = "guided"
+"""The recording with confidences of the agent's own model."""
+
 PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "demo": ("heldout pool:", "Operating characteristics"),
     "evaluate": ("Operating characteristics", "Rivals over all answers"),
@@ -37,19 +43,23 @@ _COMMAND: Final = "from sentinel_sql.cli.main import run; run()"
 
 def measured(folder: Path) -> tuple[dict[str, str], str]:
     """Run the demo and the evaluation in a folder; return what they print, and the counts."""
-    _sentinel(folder, "demo", "demo", "--fast")
-    printed = _sentinel(
-        folder,
-        *("evaluate", "demo/runs.jsonl.gz", "--pools", "demo/pools.json"),
-        *("--labels", "demo/labels.jsonl", "--monitor", "demo/monitor"),
-        *("--rivals", "--confidences", "demo/confidences", "--out", "evaluation"),
-    )
-    lines = "\n".join(line.rstrip() for line in printed.splitlines())
+    own = {ASKED: ("--runs", str(recording(ASKED))), "demo": ()}
+    asked = {ASKED: ("--confidences", str(confidences(ASKED))), "demo": ()}
     parts = {}
-    for name, (first, last) in PARTS.items():
-        start = lines.index(first)
-        parts[name] = lines[start : lines.index(last, start) if last else len(lines)].strip()
-    return parts, counted(folder / "evaluation")
+    for place, wanted in ((ASKED, ("rivals", "leads")), ("demo", ("demo", "evaluate"))):
+        _sentinel(folder, "demo", place, "--fast", *own[place])
+        printed = _sentinel(
+            folder,
+            *("evaluate", f"{place}/runs.jsonl.gz", "--pools", f"{place}/pools.json"),
+            *("--labels", f"{place}/labels.jsonl", "--monitor", f"{place}/monitor"),
+            *("--rivals", *asked[place], "--out", f"{place}/evaluation"),
+        )
+        lines = "\n".join(line.rstrip() for line in printed.splitlines())
+        for name in wanted:
+            first, last = PARTS[name]
+            start = lines.index(first)
+            parts[name] = lines[start : lines.index(last, start) if last else len(lines)].strip()
+    return parts, counted(folder / "demo" / "evaluation")
 
 
 def counted(evaluation: Path) -> str:

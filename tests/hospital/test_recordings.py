@@ -51,7 +51,8 @@ def packed(tool: ModuleType, runs: Path, into: Path, *more: str) -> int:
     arguments: Sequence[str] = (
         *(str(runs), "--into", str(into), "--model-file", str(model)),
         *("--quantization", "Q4_K_M", "--server", "a server 1.0"),
-        *("--days", "2026-11-30/2026-12-01", *more),
+        *("--days", "2026-11-30/2026-12-01"),
+        *(more if "--name" in more else ("--name", "guided", *more)),
     )
     code: int = tool.main(arguments)
     return code

@@ -19,7 +19,7 @@ PROVENANCE = "provenance.json"
 ENDING = ".jsonl.gz"
 CONFIDENCES = "confidences"
 
-DEFAULT = "guided"
+DEFAULT = "grounded"
 """The recording that the demo uses."""
 
 

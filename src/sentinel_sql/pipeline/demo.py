@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from sentinel_sql.address import shown_address, without_password
+from sentinel_sql.database.coverage.cover import open_grounder
 from sentinel_sql.database.executor import Database, summarize
 from sentinel_sql.database.opening import open_database
 from sentinel_sql.decision.policy import KINDS, REASONS, Policy
@@ -161,11 +163,10 @@ def build(
             "SQLite's; what the agents saw stays as recorded"
         )
     _mark(demo, confidences=ours or confidences is not None)
-    if database is not None:
+    if demo.runs != runs:
+        on_stage("looking the questions' words up in the database")
+        recorded = _covered(recorded, demo.address)
         write_whole(demo.runs, gzip.compress(b"".join(map(encode, recorded)), mtime=0))
-    elif demo.runs != runs:
-        shutil.copyfile(runs, demo.runs)
-        demo.runs.chmod(0o600)
     if ours:
         shutil.rmtree(demo.confidences, ignore_errors=True)
     if confidences is not None:
@@ -197,6 +198,24 @@ def build(
         **({} if database is None else {"database": without_password(database)}),
     )
     return demo
+
+
+def _covered(runs: list[Trajectory], address: str) -> list[Trajectory]:
+    """Return runs with a coverage record of each question, which the recordings lack."""
+    with (
+        open_database(address, name=DATABASE, clock=CLOCK) as opened,
+        closing(open_grounder(opened)) as grounder,
+    ):
+        return [
+            run.model_copy(
+                update={
+                    "question": run.question.model_copy(
+                        update={"coverage": grounder.ground(run.question.text)}
+                    )
+                }
+            )
+            for run in runs
+        ]
 
 
 def _require_ours(demo: DemoFolder, *, confidences: bool) -> bool:

@@ -38,7 +38,7 @@ LINKING = frozenset(
     sang sent sold spent taught won wore wrote away administered arranged asked began begun
     completed covered drawn ended filed filled finished grew grown handed isolated lasted made
     measured passed prescribed requested resulted spoke spoken speaking starts tested underwent
-    used using written everyone individual individuals people person persons separate someone
+    used using written everyone individual individuals people person persons separate single someone
     database dataset entries entry info information item items system thing things
     """
     )
@@ -48,7 +48,9 @@ LINKING = frozenset(
 HIGHEST = re.compile(r"highest|maximum|maximal|largest|greatest|biggest", re.IGNORECASE)
 LOWEST = re.compile(r"lowest|minimum|minimal|smallest|fewest", re.IGNORECASE)
 MEDIAN = re.compile(r"median", re.IGNORECASE)
-NEGATED = re.compile(r"never|without|except|excluding|neither|nor", re.IGNORECASE)
+NEGATED = re.compile(
+    r"never|without|except|excluding|neither|nor|missing|unknown|blank|unrecorded", re.IGNORECASE
+)
 AGGREGATE = re.compile(
     rf"\b(?:{HIGHEST.pattern}|{LOWEST.pattern}|{MEDIAN.pattern}|average|never)\b", re.IGNORECASE
 )
