@@ -44,12 +44,14 @@ class CoveredPhrase(Record):
         start: its first character's place in the question.
         words: its words, folded and without plural endings.
         matches: what it may mean, the surest first; none if nothing in the database holds it.
+        earlier: whether it stands in an earlier turn of the chat; `start` is then a place there.
     """
 
     text: str
     start: Count
     words: tuple[str, ...]
     matches: tuple[PhraseMatch, ...] = ()
+    earlier: Annotated[bool, Field(exclude_if=lambda it: not it)] = False
 
 
 class Coverage(Record):
@@ -57,9 +59,9 @@ class Coverage(Record):
 
     Attributes:
         readable: whether the question could be read. One in another language than English, full of
-            typing errors, or one that leans on an earlier turn can't.
+            typing errors, or one that leans on an earlier turn that isn't known can't.
         why_unread: the reason, in words for people; None if it is readable.
-        phrases: in the order of the question; stop words are left out.
+        phrases: in the order of the question, then those of earlier turns; stop words are left out.
     """
 
     format: Literal["sentinel-coverage/1"] = COVERAGE_FORMAT

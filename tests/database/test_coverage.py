@@ -95,6 +95,25 @@ def test_what_cannot_be_read_is_said(question: str, grounder: DatabaseGrounder) 
     assert (made.readable, bool(made.why_unread)) == (False, True)
 
 
+@pytest.mark.parametrize("question", CASES["follow_ups"])
+def test_a_follow_up_is_read_with_what_was_said_before(
+    question: str, grounder: DatabaseGrounder
+) -> None:
+    before = "How many women had a lab test of urea nitrogen in 2099?"
+    made = grounder.ground(question, [before])
+    assert made.readable
+    assert [p for p in made.phrases if not p.earlier] == list(grounder.ground(question).phrases)
+    earlier = [p.text for p in made.phrases if p.earlier]
+    assert earlier == [p.text for p in grounder.ground(before).phrases]
+
+
+def test_earlier_turns_in_another_tongue_leave_a_follow_up_unread(
+    grounder: DatabaseGrounder,
+) -> None:
+    before = "Wie viele Frauen hatten im Jahr 2099 einen Test von Harnstoff?"
+    assert not grounder.ground("and women?", [before]).readable
+
+
 @pytest.mark.parametrize("question", CASES["english"])
 def test_english_is_read_however_short(question: str) -> None:
     held = {"heart", "rate", "icu", "stay", "lab", "item", "id", "hematocrit", "icd", "code"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +14,13 @@ from sklearn.metrics import roc_auc_score
 from run_cases import HEADER, planted_store
 from sentinel_sql.coverage import Coverage, CoveredPhrase, PhraseMatch
 from sentinel_sql.decision.guard import Guard
+from sentinel_sql.errors import InputError
 from sentinel_sql.monitor.bundle import load, save
 from sentinel_sql.monitor.heads.vocabulary import fit_vocabulary, words_of_question
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.trajectory.record import AskedQuestion, Trajectory
+from sentinel_sql.trajectory.render import render_question
 
 HELD = (PhraseMatch(kind="value", table="t", column="c"),)
 
@@ -93,6 +96,29 @@ def test_without_a_record_such_a_monitor_judges_nothing(
         assert session.question.coverage == covered("which", "one")
     with guard.session("which one", grounder=Broken()) as session:
         assert session.close().reason == "missing-coverage"
+
+
+def test_earlier_turns_reach_the_record_and_the_text(
+    made: tuple[Monitor, list[Trajectory], dict[str, bool]],
+) -> None:
+    guard, seen = Guard.over(made[0], stakes=0.0), []
+
+    class Grounder:
+        def ground(self, question: str, history: Sequence[str] = ()) -> Coverage:
+            seen.append((question, *history))
+            return covered(*question.split())
+
+    said = ["How many men got heparin?", "And in 2099?"]
+    with guard.session("and women?", grounder=Grounder(), history=said) as session:
+        assert session.question.history == tuple(said)
+        assert render_question(session.question) == (
+            "QUESTION: and women? EARLIER: And in 2099? EARLIER: How many men got heparin?"
+        )
+        session.close()
+    assert seen == [("and women?", *said)]
+    for wrong in ("one text", [3]):
+        with pytest.raises(InputError, match="earlier turns"):
+            guard.session("and women?", history=wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("theta", [0.5, 1.0])

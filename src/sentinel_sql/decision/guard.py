@@ -18,9 +18,9 @@ and delivers no answer, unless `on_unavailable="deliver"`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import Self, overload
 
@@ -36,7 +36,9 @@ from sentinel_sql.decision.guard_arguments import (
     require_question,
     require_schema,
     require_text,
+    turns,
 )
+from sentinel_sql.decision.misfits import find_misfit, in_place
 from sentinel_sql.decision.policy import Policy, policy
 from sentinel_sql.decision.session import GuardSession
 from sentinel_sql.decision.verdict import Answer, Misfit, OnUnavailable
@@ -45,7 +47,6 @@ from sentinel_sql.monitor.bundle import load
 from sentinel_sql.monitor.session import Monitor
 from sentinel_sql.result_line import whole_characters
 from sentinel_sql.schema import Schema
-from sentinel_sql.trajectory.agent_identity import difference
 from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
 
 
@@ -175,7 +176,7 @@ class Guard:
         require_on_unavailable(on_unavailable)
         require_flag("check_text", check_text)
         if not monitor.thresholds.calibrated:
-            monitor = _in_place(
+            monitor = in_place(
                 monitor,
                 agent=agent,
                 schema=schema,
@@ -191,7 +192,7 @@ class Guard:
             exact_bar=exact_bar,
             certified=certified,
             on_unavailable=on_unavailable,
-            misfit=_misfit(
+            misfit=find_misfit(
                 monitor,
                 agent=agent,
                 schema=schema,
@@ -237,6 +238,7 @@ class Guard:
         stakes: float | None = None,
         clock: str | None = None,
         grounder: Grounder | None = None,
+        history: Sequence[str] = (),
     ) -> GuardSession:
         """Open a session for one run. Leave it by `with` or `async with`; left open, it withholds.
 
@@ -246,6 +248,8 @@ class Guard:
             clock: the database's current time, for a question given as text; see `over`.
             grounder: looks the question's words up in the database, for a monitor that was fitted
                 on runs with coverage. One that fails leaves the question without a record.
+            history: what was said before in the same chat, oldest first, for a question that leans
+                on it ("and women?"). A question given as a record has its own.
 
         Raises:
             InputError: stakes that make no sense, or an argument of a wrong type.
@@ -263,12 +267,18 @@ class Guard:
                 certified=self.certified,
             )
         if isinstance(question, str):
-            question = AskedQuestion(id="live", text=whole_characters(question), clock=clock)
+            question = AskedQuestion(
+                id="live",
+                text=whole_characters(question),
+                clock=clock,
+                history=turns(history),
+            )
         else:
             question = question.model_copy(update={"text": whole_characters(question.text)})
         if grounder is not None and question.coverage is None:
             with suppress(Exception):  # a database that fails is no exception in a user's loop
-                coverage = grounder.ground(question.text)
+                said = (question.history,) if question.history else ()
+                coverage = grounder.ground(question.text, *said)
                 question = question.model_copy(update={"coverage": coverage})
         return GuardSession(
             monitor=self.monitor,
@@ -276,7 +286,7 @@ class Guard:
             question=question,
             on_unavailable=self.on_unavailable,
             misfit=self.misfit
-            or _misfit(
+            or find_misfit(
                 self.monitor,
                 clock=question.clock,
                 dialect=question.dialect,
@@ -294,6 +304,7 @@ class Guard:
         stakes: float | None = None,
         clock: str | None = None,
         grounder: Grounder | None = None,
+        history: Sequence[str] = (),
     ) -> Answer: ...
     @overload
     def run(
@@ -304,6 +315,7 @@ class Guard:
         stakes: float | None = None,
         clock: str | None = None,
         grounder: Grounder | None = None,
+        history: Sequence[str] = (),
     ) -> Awaitable[Answer]: ...
     def run(
         self,
@@ -313,6 +325,7 @@ class Guard:
         stakes: float | None = None,
         clock: str | None = None,
         grounder: Grounder | None = None,
+        history: Sequence[str] = (),
     ) -> Answer | Awaitable[Answer]:
         """Run an agent on one question under guard.
 
@@ -327,12 +340,15 @@ class Guard:
             stakes: as for `session`.
             clock: as for `session`.
             grounder: as for `session`.
+            history: as for `session`.
 
         Raises:
             InputError: as in `session`, or the agent gives no steps. An exception of the agent
                 itself passes through after the session is closed.
         """
-        session = self.session(question, stakes=stakes, clock=clock, grounder=grounder)
+        session = self.session(
+            question, stakes=stakes, clock=clock, grounder=grounder, history=history
+        )
         return run_agent(agent, session)
 
 
@@ -355,74 +371,3 @@ def _policy(
         exact=exact_bar,
         calibration=monitor.calibration if early_stop or certified else None,
     )
-
-
-def _in_place(
-    monitor: Monitor,
-    *,
-    agent: AgentInfo | str | None,
-    schema: Schema | None,
-    clock: str | None,
-    dialect: str | None,
-    time_zone: str | None,
-) -> Monitor:
-    """Return a monitor that was fitted for no one place, for this agent and database."""
-    estimators = replace(
-        monitor.estimators, schema=schema, clock=clock, dialect=dialect, time_zone=time_zone
-    )
-    if isinstance(agent, AgentInfo):
-        estimators = replace(
-            estimators, commit_on_error=agent.commit_on_error, max_steps=agent.max_steps
-        )
-        agent = agent.fingerprint
-    return replace(monitor, estimators=estimators, agent=agent or monitor.agent)
-
-
-def _misfit(
-    monitor: Monitor,
-    *,
-    agent: AgentInfo | str | None = None,
-    schema: Schema | None = None,
-    clock: str | None = None,
-    dialect: str | None = None,
-    time_zone: str | None = None,
-) -> Misfit | None:
-    # Schema, clock and dialect may be part of the agent's prompt, so the agent comes last: the
-    # message then names what differs instead of only saying that the prompt does.
-    fitted = monitor.estimators
-    known = fitted.dialect or "sqlite"
-    if dialect is not None and dialect != known:
-        return Misfit(
-            reason="other-dialect",
-            words=f"the monitor was fitted on runs over a database that reads {known}, and this "
-            f"one reads {dialect}: guard runs over such a database, or fit a monitor on runs over "
-            "this one",
-        )
-    if None not in (schema, fitted.schema) and schema.sha256 != fitted.schema.sha256:  # type: ignore[union-attr]
-        return Misfit(
-            reason="other-schema",
-            words="the monitor was fitted on runs over a database of another schema: guard runs "
-            "over that one, or fit a monitor on runs over this one",
-        )
-    if None not in (clock, fitted.clock) and clock != fitted.clock:
-        return Misfit(
-            reason="other-clock",
-            words=f"the monitor was fitted on runs at the database's time {fitted.clock}, and this "
-            f"one is at {clock}: open the database at that time, or, if it uses the machine's "
-            "time, don't give the guard a clock",
-        )
-    if None not in (time_zone, fitted.time_zone) and time_zone != fitted.time_zone:
-        return Misfit(
-            reason="other-time-zone",
-            words=f"the monitor was fitted on runs in the time zone {fitted.time_zone}, and this "
-            f"one is in {time_zone}: open the database in that zone",
-        )
-    fingerprint = agent.fingerprint if isinstance(agent, AgentInfo) else agent
-    if fingerprint is not None and fingerprint != monitor.agent:
-        return Misfit(
-            reason="other-agent",
-            words=f"the monitor was fitted on runs of the agent [{monitor.agent}], and this agent "
-            f"is [{fingerprint}]; {difference(monitor.agent, fingerprint)}: guard that agent, or "
-            "fit a monitor on this one's runs",
-        )
-    return None

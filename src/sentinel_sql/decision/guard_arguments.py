@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, get_args
 
 from sentinel_sql.decision.verdict import OnUnavailable
 from sentinel_sql.errors import InputError
+from sentinel_sql.result_line import whole_characters
 from sentinel_sql.schema import Schema
 from sentinel_sql.trajectory.agent_identity import agent_of
 from sentinel_sql.trajectory.record import AgentInfo, AskedQuestion
@@ -31,6 +33,20 @@ def require_agent(agent: Any, expected: str) -> None:
             "step cap and temperature: give `Trajectory.agent` of a run to guard, or the line that "
             f"`sentinel fit` printed, here [{expected}]"
         )
+
+
+def turns(history: Any) -> tuple[str, ...]:
+    """Return the earlier turns of a chat as texts.
+
+    Raises:
+        InputError: the argument is one text, or holds something else than texts.
+    """
+    if isinstance(history, str) or not isinstance(history, Sequence):
+        raise _type_error("history", history, "the earlier turns as a list of texts, oldest first")
+    for turn in history:
+        if not isinstance(turn, str):
+            raise _type_error("history", turn, "the earlier turns as texts, oldest first")
+    return tuple(whole_characters(turn) for turn in history)
 
 
 def require_schema(schema: Any) -> None:

@@ -39,7 +39,9 @@ def with_coverage(question: AskedQuestion, prober: Prober) -> AskedQuestion:
     """Return the question with its coverage record, if the prober has a value index."""
     if prober.grounder is None:
         return question
-    return question.model_copy(update={"coverage": prober.grounder.ground(question.text)})
+    return question.model_copy(
+        update={"coverage": prober.grounder.ground(question.text, question.history)}
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

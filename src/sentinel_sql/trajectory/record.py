@@ -32,7 +32,8 @@ class AskedQuestion(Record):
     `database`, `clock`, `dialect` and `time_zone` describe its database: the name, its own
     current time, its SQL by sqlglot's name, and the fixed time zone of its sessions. In runs of
     earlier versions, which knew only SQLite, the last two are None. `coverage`: what the database
-    holds of the question's words; the agent doesn't see it.
+    holds of the question's words; the agent doesn't see it. `history`: what was said before in the
+    same chat, oldest first.
     """
 
     id: str
@@ -43,6 +44,7 @@ class AskedQuestion(Record):
     dialect: Annotated[str | None, Field(exclude_if=lambda it: it is None)] = None
     time_zone: Annotated[str | None, Field(exclude_if=lambda it: it is None)] = None
     coverage: Annotated[Coverage | None, Field(exclude_if=lambda it: it is None)] = None
+    history: Annotated[tuple[str, ...], Field(exclude_if=lambda it: not it)] = ()
 
     @property
     def is_wordless(self) -> bool:

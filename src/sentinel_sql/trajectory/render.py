@@ -27,8 +27,10 @@ Commitment = Literal["answer", "abstention"]
 
 
 def render_question(question: AskedQuestion) -> str:
-    """Return the question line."""
-    return f"QUESTION: {_fold(question.text)}"
+    """Return the question line; earlier turns of the chat stand behind it, the newest first."""
+    said = [f"QUESTION: {_fold(question.text)}"]
+    said += [f"EARLIER: {_fold(turn)}" for turn in reversed(question.history)]
+    return " ".join(said)
 
 
 def render_step(step: Step, committed: Commitment | None) -> str:

@@ -88,7 +88,7 @@ class DatabaseGrounder:
         self._keys = KeyColumns(database)
         self._clock = database.clock
         self._lock = threading.Lock()
-        self._made: OrderedDict[str, Coverage] = OrderedDict()
+        self._made: OrderedDict[tuple[str, ...], Coverage] = OrderedDict()
 
     def close(self) -> None:
         """Close the index."""
@@ -100,34 +100,44 @@ class DatabaseGrounder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ground(self, question: str) -> Coverage:
-        """Return what the database holds of a question."""
+    def ground(self, question: str, history: Sequence[str] = ()) -> Coverage:
+        """Return what the database holds of a question, and of the earlier turns of its chat."""
+        asked = (question, *history)
         with self._lock:
-            if question in self._made:
-                self._made.move_to_end(question)
-                return self._made[question]
-        made = self._ground(question)
+            if asked in self._made:
+                self._made.move_to_end(asked)
+                return self._made[asked]
+        made = self._ground(question, history)
         with self._lock:
-            self._made[question] = made
+            self._made[asked] = made
             if len(self._made) > _KEPT:
                 self._made.popitem(last=False)
         return made
 
-    def _ground(self, question: str) -> Coverage:
-        tokens = [
-            _Token(text=found[0], start=found.start(), word=word)
-            for found in _TOKEN.finditer(question)
-            for word in [" ".join(words_of(found[0]))]
-        ]
-        phrases = tuple(self._phrases(question, tokens))
+    def _ground(self, question: str, history: Sequence[str]) -> Coverage:
+        own = self._phrases_of(question)
+        earlier = tuple(
+            phrase.model_copy(update={"earlier": True})
+            for turn in history
+            for phrase in self._phrases_of(turn)
+        )
+        phrases = (*own, *earlier)
         held = {
             word
             for phrase in phrases
             if any(match.how != "alike" for match in phrase.matches)
             for word in phrase.text.lower().replace("-", " ").split()
         }
-        unread = why_unreadable(question, held)
+        unread = why_unreadable(" ".join([*history, question]), held, may_lean=bool(history))
         return Coverage(readable=unread is None, why_unread=unread, phrases=phrases)
+
+    def _phrases_of(self, question: str) -> tuple[CoveredPhrase, ...]:
+        tokens = [
+            _Token(text=found[0], start=found.start(), word=word)
+            for found in _TOKEN.finditer(question)
+            for word in [" ".join(words_of(found[0]))]
+        ]
+        return tuple(self._phrases(question, tokens))
 
     def _phrases(self, question: str, tokens: Sequence[_Token]) -> Iterator[CoveredPhrase]:
         at = 0

@@ -70,7 +70,9 @@ MOST_SLIPS: Final = 2
 """Slips of the fingers from which on a question counts as full of typing errors (our choice)."""
 
 
-def why_unreadable(question: str, held: Container[str] = ()) -> str | None:
+def why_unreadable(
+    question: str, held: Container[str] = (), *, may_lean: bool = False
+) -> str | None:
     """Return why a question can't be read, in words for people; None if it can.
 
     The rules are cues of English and need no model. A question that is read although it shouldn't
@@ -79,9 +81,10 @@ def why_unreadable(question: str, held: Container[str] = ()) -> str | None:
     Args:
         question: its text.
         held: its words, in lower case, that the database holds as they are.
+        may_lean: whether the earlier turns that it may lean on are known.
     """
     words = [word.lower() for word in _WORD.findall(question)]
-    if _leans(question, words):
+    if not may_lean and _leans(question, words):
         return "it seems to lean on an earlier turn"
     if len(words) < SHORTEST:
         return None

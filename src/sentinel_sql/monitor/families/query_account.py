@@ -150,7 +150,7 @@ def phrases_of(asked: QuestionView) -> tuple[CoveredPhrase, ...]:
     """Return the phrases to account for, from the coverage record or else the question's words."""
     coverage = asked.question.coverage
     if coverage is not None:
-        found = coverage.phrases
+        found = tuple(phrase for phrase in coverage.phrases if not phrase.earlier)
     else:
         content = frozenset(asked.wording.content)
         found = tuple(

@@ -127,7 +127,11 @@ def _collect_runs(
             steps = tuple(run.steps)
             trajectory = Trajectory(
                 question=AskedQuestion(
-                    id=_id(fields, fallback_id, number), text=run.question.strip()
+                    id=_id(fields, fallback_id, number),
+                    text=run.question.strip(),
+                    history=tuple(
+                        it.question.strip() for it in conversion.runs[: number - 1] if it.question
+                    ),
                 ),
                 agent=agent,
                 steps=steps,
