@@ -22,6 +22,7 @@ from sentinel_sql.evaluation.exhibits.stakes_sweep import stakes_sweep
 from sentinel_sql.evaluation.exhibits.step_economics import step_economics
 from sentinel_sql.evaluation.exhibits.strict_scoring import strict_scoring
 from sentinel_sql.evaluation.exhibits.system_ladder import ladder
+from sentinel_sql.evaluation.exhibits.warnings import open_prefixes, warnings
 from sentinel_sql.evaluation.exhibits.withholding import withhold_roc, withholding
 
 EXHIBITS: Mapping[str, Callable[[Evidence], Exhibit[Any]]] = {
@@ -39,6 +40,8 @@ EXHIBITS: Mapping[str, Callable[[Evidence], Exhibit[Any]]] = {
     "withhold": withholding,
     "withhold_roc": withhold_roc,
     "early_stop": early_stopping,
+    "warnings": warnings,
+    "open_prefixes": open_prefixes,
     "exact_bar": exact_bars,
     "reweighting": reweighted,
     "strict": strict_scoring,

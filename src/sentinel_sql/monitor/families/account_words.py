@@ -36,10 +36,15 @@ LINKING = frozenset(
     existing given held known listed located mentioned noted observed obtained registered reported
     specified stored ate bought built caught chose drank drew drove flew led lost met paid rose
     sang sent sold spent taught won wore wrote away administered arranged asked began begun
-    completed covered drawn ended filed filled finished grew grown handed isolated lasted made
-    measured passed prescribed requested resulted spoke spoken speaking starts tested underwent
-    used using written everyone individual individuals people person persons separate single someone
-    database dataset entries entry info information item items system thing things
+    completed covered drawn ended filed filled finished grew grown handed isolated lasted measured
+    passed prescribed requested resulted spoke spoken speaking starts tested underwent used using
+    written everyone individual individuals people person persons separate single someone database
+    dataset entries entry info information item items system thing things afterwards anybody anyone
+    broke broken came carry carries coded counted dropped drops everybody far fell fit fits growing
+    head hospitalization hospitalizations id ids im kind kinds nobody nothing num numbers otherwise
+    please positive pull put ran reading readings restrict runs sort sorts sample samples speaker
+    speakers started status tests treated treatment type types want well exactly altogether overall
+    cases case
     """
     )
 )
@@ -51,8 +56,16 @@ MEDIAN = re.compile(r"median", re.IGNORECASE)
 NEGATED = re.compile(
     r"never|without|except|excluding|neither|nor|missing|unknown|blank|unrecorded", re.IGNORECASE
 )
+GROUPED = re.compile(r"per \w+", re.IGNORECASE)
+DISTINCT = re.compile(r"different|distinct", re.IGNORECASE)
+SUPERLATIVE = re.compile(
+    r"longest|shortest|oldest|youngest|newest|latest|earliest|costliest|cheapest|most recent",
+    re.IGNORECASE,
+)
 AGGREGATE = re.compile(
-    rf"\b(?:{HIGHEST.pattern}|{LOWEST.pattern}|{MEDIAN.pattern}|average|never)\b", re.IGNORECASE
+    rf"\b(?:{HIGHEST.pattern}|{LOWEST.pattern}|{MEDIAN.pattern}|{SUPERLATIVE.pattern}"
+    rf"|{DISTINCT.pattern}|{GROUPED.pattern}|average|mean(?= \w+ (?:of|in|for))|never)\b",
+    re.IGNORECASE,
 )
 """What a query accounts for by a function, an order or a negation, and a coverage record omits."""
 
@@ -73,6 +86,8 @@ MEANT: Mapping[str, frozenset[str]] = MappingProxyType(
         "died": frozenset({"dod", "death", "dead", "deceased", "die", "died", "expire"}),
         "old": frozenset({"age", "birth", "dob", "anchor"}),
         "cost": frozenset({"price", "amount", "fee", "charge", "cost"}),
+        "sex": frozenset({"gender", "sex"}),
+        "drug": frozenset({"drug", "medication", "medicine", "prescription"}),
         "order": frozenset({"prescription", "order", "request"}),
         "intravenous": frozenset({"iv", "intravenous"}),
         "oral": frozenset({"po", "oral", "mouth"}),
@@ -86,6 +101,8 @@ SENSES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(["man", "men", "male", "boy", "he"], "male"),
         **dict.fromkeys(["die", "died", "dead", "deceased", "alive", "death", "survive"], "died"),
         **dict.fromkeys(["old", "age", "aged", "young", "born"], "old"),
+        "sex": "sex",
+        **dict.fromkeys(["medication", "medicine", "drug"], "drug"),
         **dict.fromkeys(["order", "ordered", "prescribed", "prescription"], "order"),
         **dict.fromkeys(["intravenous", "intravenously", "iv"], "intravenous"),
         **dict.fromkeys(["oral", "orally", "mouth", "po"], "oral"),

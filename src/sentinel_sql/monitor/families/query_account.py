@@ -16,7 +16,9 @@ from sentinel_sql.monitor.families.account_words import (
     AGGREGATE,
     BETWEEN,
     COUNTED,
+    DISTINCT,
     DIVIDED,
+    GROUPED,
     HIGHEST,
     LINKING,
     LOWEST,
@@ -26,6 +28,7 @@ from sentinel_sql.monitor.families.account_words import (
     ORDERED,
     SENSES,
     SMALL,
+    SUPERLATIVE,
     is_alike,
     is_among,
     is_part,
@@ -53,6 +56,9 @@ _MOST_CODES = 2_000
 _FUNCTIONS: tuple[tuple[re.Pattern[str], Callable[[QueryFacts], bool]], ...] = (
     (HIGHEST, lambda query: _orders(query, other="min")),
     (LOWEST, lambda query: _orders(query, other="max")),
+    (SUPERLATIVE, lambda query: query.orders > 0 or query.descending is not None or query.ranks),
+    (GROUPED, lambda query: query.grouped or query.ranks or "avg" in query.aggregates),
+    (DISTINCT, lambda query: query.distinct or query.grouped),
     (ORDERED, lambda query: query.orders > 0 or query.limit is not None or query.ranks),
     (COUNTED, lambda query: bool(query.aggregates & {"count", "sum"})),
     (DIVIDED, lambda query: "avg" in query.aggregates or query.divides),
@@ -130,6 +136,12 @@ def account(
         else:
             lacking.append(phrase)
     said = _words_of(asked.question.text)
+    unasked = tuple(
+        item
+        for item in query.filters
+        if item.kind != "time" and not _is_asked(item, said, asked, labels)
+    )
+    lacking = _without_named_otherwise(lacking, unasked)
     texts = [item for item in query.filters if item.kind in ("text", "unknown") and item.values]
     spoken = " ".join(asked.question.text.lower().split())
     unsaid = [not any(it.strip("%") in spoken for it in item.values if it) for item in texts]
@@ -137,13 +149,27 @@ def account(
         lacking=tuple(lacking),
         phrases=len(phrases),
         by_code=by_code,
-        unasked=tuple(
-            item
-            for item in query.filters
-            if item.kind != "time" and not _is_asked(item, said, asked, labels)
-        ),
+        unasked=unasked,
         texts_unasked=sum(unsaid) / len(unsaid) if unsaid else 0.0,
     )
+
+
+def _without_named_otherwise(
+    lacking: Sequence[CoveredPhrase], unasked: Sequence[Filter]
+) -> list[CoveredPhrase]:
+    """Return the phrases without those that a condition may name otherwise: `Lasix`, `COPD`.
+
+    Each condition on texts that nothing asks for may stand for one phrase that nothing in the
+    database holds.
+    """
+    spare = sum(item.kind in ("text", "unknown") and bool(item.values) for item in unasked)
+    kept: list[CoveredPhrase] = []
+    for phrase in lacking:
+        if spare and not phrase.matches and phrase.words and phrase.text.lower() not in SENSES:
+            spare -= 1
+        else:
+            kept.append(phrase)
+    return kept
 
 
 def phrases_of(asked: QuestionView) -> tuple[CoveredPhrase, ...]:

@@ -80,7 +80,7 @@ SECTIONS: Final[Sequence[Section]] = (
             "chance, 1 is perfect. Quiet failures are wrong answers that executed and aren't "
             "empty. The plain rule 'executed and not empty' can't detect them."
         ),
-        tables=("heads", "by_step", "question_only"),
+        tables=("heads", "warnings", "by_step", "open_prefixes", "question_only"),
         figure="by_step",
     ),
     Section(
