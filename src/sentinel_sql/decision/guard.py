@@ -26,6 +26,7 @@ from typing import Self, overload
 
 from sentinel_sql.arguments import checked
 from sentinel_sql.decision.agent_loop import AsyncAgent, PlainAgent, run_agent
+from sentinel_sql.decision.asking import Ask
 from sentinel_sql.decision.certificate import certify_frozen
 from sentinel_sql.decision.grounder import Grounder
 from sentinel_sql.decision.guard_arguments import (
@@ -239,6 +240,7 @@ class Guard:
         clock: str | None = None,
         grounder: Grounder | None = None,
         history: Sequence[str] = (),
+        ask: Ask | None = None,
     ) -> GuardSession:
         """Open a session for one run. Leave it by `with` or `async with`; left open, it withholds.
 
@@ -250,6 +252,9 @@ class Guard:
                 on runs with coverage. One that fails leaves the question without a record.
             history: what was said before in the same chat, oldest first, for a question that leans
                 on it ("and women?"). A question given as a record has its own.
+            ask: called with the question and the step that commits to an answer; returns the
+                chance in [0, 1] that the agent's own model gives it, for a monitor that was fitted
+                on runs with it. Its time counts as the monitor's. One that fails says nothing.
 
         Raises:
             InputError: stakes that make no sense, or an argument of a wrong type.
@@ -293,6 +298,7 @@ class Guard:
                 time_zone=question.time_zone,
             ),
             check_text=self.check_text,
+            ask=ask,
         )
 
     @overload
@@ -305,6 +311,7 @@ class Guard:
         clock: str | None = None,
         grounder: Grounder | None = None,
         history: Sequence[str] = (),
+        ask: Ask | None = None,
     ) -> Answer: ...
     @overload
     def run(
@@ -316,6 +323,7 @@ class Guard:
         clock: str | None = None,
         grounder: Grounder | None = None,
         history: Sequence[str] = (),
+        ask: Ask | None = None,
     ) -> Awaitable[Answer]: ...
     def run(
         self,
@@ -326,6 +334,7 @@ class Guard:
         clock: str | None = None,
         grounder: Grounder | None = None,
         history: Sequence[str] = (),
+        ask: Ask | None = None,
     ) -> Answer | Awaitable[Answer]:
         """Run an agent on one question under guard.
 
@@ -341,13 +350,14 @@ class Guard:
             clock: as for `session`.
             grounder: as for `session`.
             history: as for `session`.
+            ask: as for `session`.
 
         Raises:
             InputError: as in `session`, or the agent gives no steps. An exception of the agent
                 itself passes through after the session is closed.
         """
         session = self.session(
-            question, stakes=stakes, clock=clock, grounder=grounder, history=history
+            question, stakes=stakes, clock=clock, grounder=grounder, history=history, ask=ask
         )
         return run_agent(agent, session)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 
+from sentinel_sql.decision.asking import Ask, asked_about
 from sentinel_sql.decision.policy import Ending, Kind, Policy
 from sentinel_sql.decision.verdict import (
     GuardReason,
@@ -37,8 +38,10 @@ class Judgement:
         question: AskedQuestion,
         on_unavailable: OnUnavailable,
         misfit: Misfit | None,
+        ask: Ask | None = None,
     ) -> None:
         self._question = question
+        self._ask = ask
         self._monitor = monitor
         self._policy = policy
         self._on_unavailable = on_unavailable
@@ -84,6 +87,8 @@ class Judgement:
         ending: Ending | None = "cap" if over or at_cap else None
         if step is not None:
             ending = commitment(step, commit_on_error=estimators.commit_on_error) or ending
+            if ending == "answer" and self._ask is not None and step.p_true is None:
+                step = asked_about(self._ask, self._question, step)
         seen, kind, reason = self._decide(step, ending)
         if reason == "step-cap" and over:
             if step is not None:

@@ -50,6 +50,7 @@ class LiveStep:
         final: True if `sql` is the agent's answer; the run ends here.
         abstained: True if the agent says that the question can't be answered; the run ends here.
         text: the agent's sentence for the user, at a final step.
+        p_true: the chance in [0, 1] that the agent's own model gives this answer, at a final step.
     """
 
     thought: str | None = None
@@ -65,6 +66,7 @@ class LiveStep:
     final: bool = False
     abstained: bool = False
     text: str | None = None
+    p_true: float | None = None
 
     @property
     def says_nothing(self) -> bool:
@@ -118,9 +120,12 @@ class LiveStep:
                 telemetry=telemetry,
                 usage=self.usage,
                 seconds=self.seconds,
+                p_true=self.p_true,
             )
         except InputError as error:
-            raise InputError(f"{error}; usage is a Usage, and seconds a Seconds") from error
+            raise InputError(
+                f"{error}; usage is a Usage, seconds a Seconds, and p_true lies between 0 and 1"
+            ) from error
         return step, () if possible else (_IMPOSSIBLE_TELEMETRY.format(index),)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
+from sentinel_sql.decision.asking import Ask
 from sentinel_sql.decision.judgement import Judgement
 from sentinel_sql.decision.live_result import LiveResult
 from sentinel_sql.decision.live_step import LiveStep, whole_step
@@ -40,6 +41,7 @@ class GuardSession:
         on_unavailable: OnUnavailable,
         misfit: Misfit | None,
         check_text: bool = True,
+        ask: Ask | None = None,
     ) -> None:
         self.question = question
         self.notes: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class GuardSession:
             question=question,
             on_unavailable=on_unavailable,
             misfit=misfit,
+            ask=ask,
         )
 
     def __enter__(self) -> Self:
@@ -177,6 +180,7 @@ class GuardSession:
         truncated: bool = False,
         logprobs: Iterable[float] | None = None,
         entropies: Iterable[float] | None = None,
+        p_true: float | None = None,
     ) -> Answer:
         """End the run, and judge the answer if it has one.
 
@@ -201,6 +205,7 @@ class GuardSession:
             truncated: True if the full result has more rows.
             logprobs: log-probabilities of the tokens of the last step.
             entropies: entropies of the same tokens.
+            p_true: the chance in [0, 1] that the agent's own model gives this answer.
 
         Raises:
             InputError: an argument is of a wrong type, a result has no query, or both an answer
@@ -218,6 +223,7 @@ class GuardSession:
             final=not abstained,
             abstained=abstained,
             text=text,
+            p_true=p_true,
         )
         return self._close(None if step.says_nothing else step)
 

@@ -182,6 +182,7 @@ class Step(Record):
 
     A reply that was cut is no action: its step is `invalid`, and `notes` says what cut it. `hints`
     are lines on stored values that the agent was shown before this turn; no monitor reads them.
+    `p_true` is the chance that the agent's own model gave the answer of this step, if it was asked.
     """
 
     index: Annotated[int, Field(ge=1)]
@@ -197,6 +198,7 @@ class Step(Record):
     # Written only if there are any, so that other steps keep their bytes.
     notes: Annotated[tuple[StepNote, ...], Field(exclude_if=lambda notes: not notes)] = ()
     hints: Annotated[tuple[str, ...], Field(exclude_if=lambda hints: not hints)] = ()
+    p_true: Annotated[Share | None, Field(exclude_if=lambda it: it is None)] = None
 
     @property
     def executed(self) -> bool:

@@ -34,9 +34,16 @@ def probe(
     clock: RunsClock = None,
     seconds: Seconds = 0.5,
     memory_mb: MemoryMegabytes = 1_000,
+    keep_values: Annotated[
+        bool,
+        typer.Option(
+            "--keep-values",
+            help="Keep the stored texts that a question's words match, beside their columns.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add probes of the database to recorded runs, in a new store; the old store stays unchanged.
+    """Add probes and coverage to recorded runs, in a new store; the old store stays unchanged.
 
     Probes are row counts along each query's joins, shares of NULLs, and stored values similar to
     texts that no row has. Like the runs, they hold data of the database.
@@ -60,7 +67,12 @@ def probe(
         index_where_possible(opened) as index,
         progress("runs") as advance,
     ):
-        made = probe_store(source, Prober(opened, index=index), store=store, on_progress=advance)
+        made = probe_store(
+            source,
+            Prober(opened, index=index, keep_values=keep_values),
+            store=store,
+            on_progress=advance,
+        )
     document = {**asdict(made), "store": str(made.store)}
     emit(
         document,

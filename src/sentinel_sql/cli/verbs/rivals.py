@@ -201,6 +201,44 @@ def collect(
 _DEFAULT = (Methods.p_true, Methods.verbalized, Methods.self_consistency)
 
 
+@app.command(
+    "attach",
+    epilog="Example: sentinel rivals attach runs/qwen --confidences confidences/ "
+    "--store runs/qwen-asked",
+)
+def attach(
+    store: Store,
+    confidences: Annotated[
+        Path, typer.Option(metavar="DIR", help="Made by `sentinel rivals collect`.")
+    ],
+    into: Annotated[
+        Path,
+        typer.Option("--store", metavar="NEW", help="The new store; made if absent, else resumed."),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Write collected P(True) into the runs, in a new store, so that a monitor weighs it."""
+    from sentinel_sql.rivals.attach_confidences import attach_confidences
+
+    with progress("runs") as advance:
+        made = attach_confidences(store, confidences, store=into, on_progress=advance)
+    emit(
+        {**asdict(made), "store": str(made.store)},
+        as_json=as_json,
+        tables=lambda: [
+            facts(
+                f"Attached into {into}",
+                {
+                    "runs": made.runs,
+                    "answers with P(True)": made.answers,
+                    "answers without": made.without,
+                    "about another answer, left out": made.other or None,
+                },
+            )
+        ],
+    )
+
+
 def _runs(store: Path, pools: Path | None, named: Sequence[str]) -> list[Trajectory]:
     from sentinel_sql.errors import InputError
     from sentinel_sql.questions.pools import Pools

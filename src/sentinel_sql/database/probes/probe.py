@@ -112,6 +112,7 @@ class Prober:
         index: its value index, also for coverage records of questions. Texts of indexed columns
             are looked up there, however many they are, and other spellings are known only with it.
         seconds: time after which no further probe of a query starts.
+        keep_values: whether coverage records keep stored texts, never those of people.
 
     Attributes:
         grounder: makes coverage records of questions; None without an index.
@@ -123,6 +124,7 @@ class Prober:
         *,
         index: ValueIndex | None = None,
         seconds: float = STEP_SECONDS,
+        keep_values: bool = False,
     ) -> None:
         self._database = database
         self._index = index
@@ -131,7 +133,9 @@ class Prober:
         )
         self._dialect = known_dialect(database.dialect)
         self._seconds = seconds
-        self.grounder = None if index is None else DatabaseGrounder(database, index)
+        self.grounder = (
+            None if index is None else DatabaseGrounder(database, index, keep_values=keep_values)
+        )
         self._lock = threading.Lock()
         self._cache: OrderedDict[str, Probing] = OrderedDict()
         self._values: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()

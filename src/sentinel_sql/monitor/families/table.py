@@ -13,6 +13,7 @@ import numpy as np
 from sentinel_sql.monitor.families import (
     accounted,
     alarms,
+    asked,
     coverage,
     dynamics,
     failures,
@@ -73,6 +74,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "structure": Family(features=structure.FEATURES, start=structure.StructureState),
         PROBES: Family(features=probes.FEATURES, start=probes.ProbeState),
         "accounted": Family(features=accounted.FEATURES, start=accounted.AccountState),
+        "asked": Family(features=asked.FEATURES, start=asked.AskedState),
         COVERAGE: Family(features=coverage.FEATURES, start=coverage.CoverageState),
     }
 )
@@ -111,10 +113,10 @@ class DenseState:
         surroundings: Surroundings,
         families: tuple[str, ...] = ALL_FAMILIES,
     ) -> None:
-        asked = view_question(question, surroundings)
+        view = view_question(question, surroundings)
         self._surroundings = surroundings
         chosen = [name for name in families if name != ALARMS]
-        self._states = [FAMILIES[name].start(asked) for name in chosen]
+        self._states = [FAMILIES[name].start(view) for name in chosen]
         self._alarms = _find_alarms(tuple(chosen)) if ALARMS in families else None
 
     def observe(self, step: Step, committed: Commitment | None) -> None:
