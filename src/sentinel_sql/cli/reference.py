@@ -16,7 +16,7 @@ VERBS = (
     *(("audit", "export"), ("audit", "score"), ("audit", "disagreement"), ("audit", "leakage")),
     *((name,) for name in ("collect", "import", "probe", "label", "fit", "evaluate")),
     *((name,) for name in ("report", "show", "forget", "migrate")),
-    *(("heads", "compare"), ("heads", "screen"), ("rivals", "collect")),
+    *(("heads", "compare"), ("heads", "screen"), ("rivals", "collect"), ("rivals", "attach")),
     *((name,) for name in ("doctor", "bench")),
 )
 """All verbs, in the order of their use; a test compares them with the existing commands."""
