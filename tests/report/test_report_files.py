@@ -167,7 +167,9 @@ def test_unmeasured_section_names_its_command(report_folder: Path, evaluation_fo
         section.name for section in missing
     }
     for section in missing:
-        assert f"Not measured for this agent. To measure it: {section.command}" in html
+        assert f"{section.title} (<code>{section.command}</code>)" in html
+        assert f'id="{section.name}"' not in html  # one line, no section
+    assert html.count("Not measured</h2>") == 1
 
 
 def test_table_added_by_another_command_is_shown(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from sentinel_sql.evaluation.exhibits.stakes_sweep import StakesRow
 from sentinel_sql.evaluation.share_interval import exact_share
 from sentinel_sql.evaluation_store.typed_rows import record_of
 from sentinel_sql.report.page.data import first_level, nearest_level
-from sentinel_sql.report.verdict import STANDINGS, Span, spans, standings, verdict
+from sentinel_sql.report.verdict import STANDINGS, Span, runs_to_tell, spans, standings, verdict
 
 reals = st.floats(-5, 1)
 
@@ -58,7 +59,7 @@ def has_company(where: list[bool], place: int) -> bool:
 
 
 @given(tables())
-def test_answers_are_believed_only_with_a_clear_gain_and_enough_answers(
+def test_deploying_takes_a_clear_gain_and_enough_answers_where_stakes_matter(
     rows: list[StakesRow],
 ) -> None:
     said = verdict(rows, runs=100)
@@ -69,13 +70,18 @@ def test_answers_are_believed_only_with_a_clear_gain_and_enough_answers(
     better = [
         row for place, row in enumerate(rows) if carried[place] and has_company(carried, place)
     ]
-    assert ("can be believed" in said.headline) == bool(better)
-    assert (said.tone == "yes") == any(row.stakes >= 1 for row in better)
-    light = "costs less than a right one earns" in said.headline
-    if better:
-        assert light == all(row.stakes < 1 for row in better)
-    if not any(row.coverage.estimate and row.gain.estimate > 0 for row in rows):
-        assert "Don't rely on its answers" in said.headline
+    deploys = [row for row in better if row.stakes >= 1]
+    assert said.headline.startswith("Deploy at ") == (said.tone == "yes") == bool(deploys)
+    if deploys:
+        assert f"λ = {deploys[-1].stakes:g}" in said.headline or "…" in said.headline
+    hopeful = [row for row in rows if row.coverage.estimate and row.gain.estimate > 0]
+    if said.tone == "unsure":
+        assert said.headline.startswith("Not yet: ")
+        assert any(row.stakes >= 1 for row in hopeful)
+    if said.tone == "no":
+        assert said.headline.startswith("Don't deploy: ")
+    light = "costs less than a right one earns" in " ".join(said.sentences)
+    assert light == (bool(better) and not deploys)
 
 
 @given(tables())
@@ -155,11 +161,48 @@ def test_single_level_between_others_is_never_clear() -> None:
     assert set(standings(rows)) <= set(STANDINGS)
 
 
-def test_low_stakes_are_explained() -> None:
+def test_low_stakes_alone_are_no_reason_to_deploy() -> None:
     meant = "but at λ < 1 a wrong answer costs less than a right one earns"
-    assert meant in verdict([at(0.1, 0.1, 0.3), at(0.2, 0.1, 0.3)], runs=251).headline
-    assert meant in verdict([at(0.1, -0.1, 0.3), at(0.2, -0.1, 0.3)], runs=251).headline
-    assert meant not in verdict([at(0.5, 0.1, 0.3), at(2.0, 0.1, 0.3)], runs=251).headline
+    low = verdict([at(0.1, 0.1, 0.3), at(0.2, 0.1, 0.3), at(1.0, -0.3, 0.1)], runs=251)
+    assert low.headline.startswith("Don't deploy: where a wrong answer costs at least")
+    assert meant in " ".join(low.sentences)
+    high = verdict([at(0.5, 0.1, 0.3), at(1.0, 0.1, 0.3), at(2.0, 0.1, 0.3)], runs=251)
+    assert high.headline.startswith("Deploy at stakes up to λ = 2: ")
+    assert meant not in " ".join(high.sentences)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "more"),
+    [(-0.1, 0.3, "about 760 more"), (-0.01, 0.21, "about 53 more"), (-0.3, 0.32, None)],
+)
+def test_not_yet_says_how_many_runs_would_tell(low: float, high: float, more: str | None) -> None:
+    said = verdict([at(1.0, low, high), at(1.1, low, high)], runs=251)
+    if more is None:
+        assert said.headline.startswith("Don't deploy: ")
+    else:
+        assert said.headline.startswith("Not yet: at λ = 1 ")
+        assert more in said.headline
+
+
+def test_so_many_more_runs_would_bring_the_interval_above_zero() -> None:
+    # checked by the same number of runs of a made-up gain
+    rng = np.random.default_rng(1)
+    payoffs = rng.normal(size=400)
+    payoffs += 0.06 - payoffs.mean()
+
+    def interval(values: np.ndarray) -> Interval:
+        half = 1.96 * values.std() / np.sqrt(len(values))
+        mean = float(values.mean())
+        return Interval(low=mean - half, estimate=mean, high=mean + half)
+
+    (row,) = spotless(200, (1.0,))
+    first = interval(payoffs)
+    assert first.low < 0 < first.estimate
+    more = runs_to_tell(replace(row, gain=first), runs=400)
+    assert more is not None
+    again = np.resize(payoffs, 400 + more)
+    assert interval(again).low > -0.005
+    assert interval(np.resize(payoffs, 400 + more // 2)).low < 0
 
 
 def test_table_without_exact_intervals_is_never_sure() -> None:

@@ -1,7 +1,8 @@
-"""The verdict on an agent in words: at which stakes its answers can be believed."""
+"""The verdict on an agent in words: deploy it at which stakes, not yet, or not at all."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -65,7 +66,7 @@ class Verdict:
 
     Attributes:
         tone: `yes`, `unsure` or `no`.
-        headline: the verdict in one sentence.
+        headline: deploy, not yet or don't, in one sentence with its reason.
         sentences: further sentences, in order.
         spans: ranges of stakes that cover the whole table.
     """
@@ -140,30 +141,7 @@ def verdict(rows: Rows, *, runs: int) -> Verdict:
             spans=(),
         )
     found = {each: _join_spans(stretches, each) for each in STANDINGS}
-    basis = f"on {runs:,} runs"
-    if found["better"]:
-        # At stakes below 1 a wrong answer hardly matters, so they don't justify a green light.
-        matters = any(span.standing == "better" and span.high >= 1 for span in stretches)
-        tone = "yes" if matters else "unsure"
-        headline = (
-            f"Its answers can be believed at {found['better']}: it clearly earns more than never "
-            f"answering there{_of_low_stakes(stretches, 'better')}."
-        )
-    elif found["unsure"]:
-        tone = "unsure"
-        headline = (
-            f"It does not clearly earn more than never answering at any stakes; at "
-            f"{found['unsure']} it may{_of_low_stakes(stretches, 'unsure')} ({basis})."
-        )
-    else:
-        tone = "no"
-        headline = (
-            "Don't rely on its answers: it doesn't earn more than never answering at any stakes "
-            f"({basis})."
-        )
-    sentences = []
-    if found["better"] and found["unsure"]:
-        sentences.append(f"At {found['unsure']} it seems to earn more, but not clearly {basis}.")
+    tone, headline, sentences = _decide(rows, stretches, found, runs=runs)
     sentences += _too_few(rows)
     for each, words in (
         ("not-better", "it earns no more than never answering"),
@@ -179,11 +157,72 @@ def verdict(rows: Rows, *, runs: int) -> Verdict:
     return Verdict(tone=tone, headline=headline, sentences=tuple(sentences), spans=stretches)
 
 
-def _of_low_stakes(stretches: Sequence[Span], wanted: Standing) -> str:
-    """Return an explanation of λ < 1 if the standing holds at no higher stakes."""
-    if any(span.high >= 1 for span in stretches if span.standing == wanted):
-        return ""
-    return ", but at λ < 1 a wrong answer costs less than a right one earns"
+def _decide(
+    rows: Rows, stretches: Sequence[Span], found: Mapping[Standing, str], *, runs: int
+) -> tuple[str, str, list[str]]:
+    """Return tone, headline and first sentences.
+
+    Only stakes from 1 on count: below, a wrong answer costs less than a right one earns.
+    """
+    held = standings(rows)
+    matters = [(row, its) for row, its in zip(rows, held, strict=True) if row.stakes >= 1]
+    better = [span for span in stretches if span.standing == "better" and span.high >= 1]
+    hopeful = next((row for row, its in matters if its == "unsure"), None)
+    sentences = []
+    if better:
+        words = " and ".join(
+            f"stakes up to λ = {it.high:g}" if it.low <= 1 else it.words for it in better
+        )
+        headline = f"Deploy at {words}: guarded, it clearly earns more than never answering there."
+        if found["unsure"]:
+            sentences.append(
+                f"At {found['unsure']} it seems to earn more, but not clearly on {runs:,} runs."
+            )
+        return "yes", headline, sentences
+    if found["better"]:
+        sentences.append(
+            f"At {found['better']} it clearly earns more than never answering, but at λ < 1 a "
+            "wrong answer costs less than a right one earns."
+        )
+    more = None if hopeful is None else runs_to_tell(hopeful, runs=runs)
+    if hopeful is not None and (more is None or more <= MOST_TIMES * runs):
+        needed = "more" if more is None else f"about {more:,} more"
+        return (
+            "unsure",
+            f"Not yet: at λ = {hopeful.stakes:g} it may earn more than never answering, and "
+            f"{needed} labelled test runs like these {runs:,} would tell.",
+            sentences,
+        )
+    silent = bool(matters) and all(its == "silent" for _, its in matters)
+    reason = (
+        "from λ = 1 on it answers nothing, which is worth what silence is worth"
+        if silent
+        else "where a wrong answer costs at least what a right one earns, it earns no more than "
+        "never answering"
+    )
+    sentences.append(
+        "A better agent would change this, or a monitor that was fitted on more kinds of question."
+    )
+    return "no", f"Don't deploy: {reason} ({runs:,} runs).", sentences
+
+
+MOST_TIMES: Final = 20
+"""If more than so many times the runs would be needed to tell, there is no gain to wait for."""
+
+
+def runs_to_tell(row: StakesRow, *, runs: int) -> int | None:
+    """Return how many more runs would bring the gain's interval above zero, if it stays as it is.
+
+    An interval narrows with the square root of the number of runs. The number is rounded up to two
+    digits; None if the interval is there already, and only the count of answers is too low.
+    """
+    gain = row.gain
+    if gain is None or gain.estimate <= 0 or gain.low > 0:
+        return None
+    times = min((gain.estimate - gain.low) / gain.estimate, 1e6)
+    more = max(1, math.ceil(runs * times**2 - runs))
+    digits: int = 10 ** max(0, len(str(more)) - 2)
+    return -(-more // digits) * digits
 
 
 def _too_few(rows: Rows) -> list[str]:

@@ -12,8 +12,8 @@ from sentinel_sql.evaluation.column_meaning import cells_of
 from sentinel_sql.report.evaluated_agents import ReportedAgent
 from sentinel_sql.report.verdict import STANDINGS, Standing, standings
 
-START: Final = 4.0
-"""The λ at which the page opens: the middle one of the stakes of record."""
+START: Final = 1.0
+"""The λ at which the page opens: a wrong answer costs what a right one earns."""
 
 HEADS: Final[Mapping[str, str]] = {
     "answerability": "Terms for (+) and against (−) an answerable question",
@@ -28,6 +28,7 @@ LIVE: Final = (
         for end in ("", "_low", "_high")
     ),
     *("rs_vanilla", "rs_abstain", "bar", "right", "wrong"),
+    *(HUNDRED := ("right_of_100", "wrong_of_100", "none_of_100")),
 )
 """Columns of the stakes table that the page shows at the stakes of the slider."""
 
@@ -93,8 +94,20 @@ def shared_levels(agents: Sequence[ReportedAgent]) -> list[float]:
 
 def rows_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Mapping[str, Any]]:
     """Return the cells of an agent's stakes table at these λ, by column."""
-    by_level = {row.stakes: dict(cells_of(row)) for row in agent.stakes}
+    by_level = {
+        row.stakes: {
+            **dict(cells_of(row)),
+            **dict(zip(HUNDRED, of_100(row.right, row.wrong, agent.runs), strict=True)),
+        }
+        for row in agent.stakes
+    }
     return [by_level[level] for level in levels]
+
+
+def of_100(right: int, wrong: int, runs: int) -> tuple[int, int, int]:
+    """Return right, wrong and no answers of 100 questions, rounded, with the sum 100."""
+    shares = [round(100 * count / runs) if runs else 0 for count in (right, wrong)]
+    return shares[0], shares[1], 100 - sum(shares)
 
 
 def standings_at(agent: ReportedAgent, levels: Sequence[float]) -> list[Standing]:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from sentinel_sql.evaluation.check_costs import costly_checks, stakes_note
 from sentinel_sql.report.evaluated_agents import ReportedAgent
+from sentinel_sql.report.page.data import of_100
 from sentinel_sql.report.terminal.table import UNKNOWN
 from sentinel_sql.report.verdict import Verdict, verdict
 
@@ -29,6 +30,8 @@ class FirstScreen:
     about: str
     verdict: Verdict
     sure: Sequence[str]
+    alone: tuple[int, int, int]
+    """Right, wrong and no answers of the agent alone, of 100 questions."""
 
 
 def first_screen(agent: ReportedAgent) -> FirstScreen:
@@ -45,6 +48,7 @@ def first_screen(agent: ReportedAgent) -> FirstScreen:
         about=about,
         verdict=verdict(agent.stakes, runs=agent.runs),
         sure=_certainty(agent),
+        alone=of_100(counts["correct"], counts["answered"] - counts["correct"], counts["runs"]),
     )
 
 

@@ -76,6 +76,7 @@ def report_page(
     for tables in (*(agent.tables for agent in agents), across):
         for name, table in tables.items():
             dictionary.setdefault(name, table.columns)
+    sections = [_section(section, agents, figures) for section in (*SECTIONS, *_rest(agents))]
     return render(
         "report.html.j2",
         title=TITLE if len(agents) == 1 else "Can these agents be believed?",
@@ -100,7 +101,8 @@ def report_page(
         incomparable=incomparable,
         across_title=SIDE_BY_SIDE if len(agents) > 1 else BESIDE_PAPER,
         across_figures=across_figures,
-        sections=[_section(section, agents, figures) for section in (*SECTIONS, *_rest(agents))],
+        measured=[it for it in sections if any(part.tables for part in it["parts"])],
+        not_measured=[it for it in sections if not any(part.tables for part in it["parts"])],
         dictionary=list(dictionary.items()),
         footer=_footer(agents),
         data=data,
@@ -155,7 +157,13 @@ def _section(
                 else f"Not measured for this agent. To measure it: {section.command}",
             )
         )
-    return {"name": section.name, "title": section.title, "lead": section.lead, "parts": parts}
+    return {
+        "name": section.name,
+        "title": section.title,
+        "lead": section.lead,
+        "command": section.command,
+        "parts": parts,
+    }
 
 
 def _rest(agents: Sequence[ReportedAgent]) -> Sequence[Section]:

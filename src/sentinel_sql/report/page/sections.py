@@ -30,6 +30,16 @@ class Section:
 
 SECTIONS: Final[Sequence[Section]] = (
     Section(
+        name="rivals",
+        title="Would something simpler do?",
+        lead=(
+            "Other methods to detect wrong answers, on the same answers. A method that doesn't "
+            "beat the plain rule 'executed and not empty' adds nothing."
+        ),
+        tables=("rivals", "rival_payoffs", "rivals_covered", "rival_payoffs_covered", "candidates"),
+        command="sentinel evaluate … --rivals --out FOLDER",
+    ),
+    Section(
         name="by-stakes",
         title="What happens as a wrong answer costs more",
         lead=(
@@ -109,16 +119,6 @@ SECTIONS: Final[Sequence[Section]] = (
         ),
         tables=("leakage", "leakage_controls", "leakage_copies"),
         command="sentinel audit leakage … --out FOLDER",
-    ),
-    Section(
-        name="rivals",
-        title="Is a simpler method as good?",
-        lead=(
-            "Other methods to detect wrong answers, on the same answers. A method that doesn't "
-            "beat the plain rule 'executed and not empty' adds nothing."
-        ),
-        tables=("rivals", "rival_payoffs", "rivals_covered", "rival_payoffs_covered", "candidates"),
-        command="sentinel evaluate … --rivals --out FOLDER",
     ),
     Section(
         name="seeds",
