@@ -15,7 +15,7 @@ VERBS = (
     *(("questions", "check"), ("questions", "pools")),
     *(("audit", "export"), ("audit", "score"), ("audit", "disagreement"), ("audit", "leakage")),
     *((name,) for name in ("collect", "import", "probe", "label", "fit", "evaluate")),
-    *((name,) for name in ("report", "show", "forget", "migrate")),
+    *((name,) for name in ("report", "drift", "show", "forget", "migrate")),
     *(("heads", "compare"), ("heads", "screen"), ("rivals", "collect"), ("rivals", "attach")),
     *((name,) for name in ("doctor", "bench")),
 )

@@ -32,6 +32,8 @@ from sentinel_sql.monitor.delivery_estimator import (
     choose_delivery,
     head_alone,
 )
+from sentinel_sql.monitor.drift.numbers import FACT as DRIFT
+from sentinel_sql.monitor.drift.numbers import count_features
 from sentinel_sql.monitor.families.table import COVERAGE, PROBES
 from sentinel_sql.monitor.head import Bools, Floats, Head
 from sentinel_sql.monitor.heads.linear import LinearHead
@@ -237,6 +239,7 @@ def fit(
             "database": header.database,
             "seed": seed,
             "pools_sha256": pools.sha256,
+            DRIFT: count_features(frozen_on.features),
             "schema_known": schema is not None,
             "probed": _reads(kind, PROBES) and _probed(learning),
             "covered": _reads(kind, COVERAGE) and _covered(learning),
