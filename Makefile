@@ -8,7 +8,7 @@ ALL_CORES := -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 # Tests start many processes, and none should compile what another has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-slow search mutants check format lint types contracts bench docs release clean
+.PHONY: help setup demo test test-slow test-integrations search mutants check format lint types contracts bench docs release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -62,6 +62,10 @@ contracts: setup  ## who may import whom
 
 test-slow: setup  ## the checks that take minutes
 	$(BIN)/python -m pytest -q -m slow
+
+test-integrations: setup  ## the adapters against the real agent frameworks
+	$(BIN)/python -m pip install --quiet --editable '.[langchain]' 'langchain-community>=0.4'
+	$(BIN)/python -m pytest -q tests/integrations
 
 search: setup  ## let hypothesis draw new cases, more of them
 	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -q $(ALL_CORES)

@@ -56,6 +56,7 @@ PUBLIC = [
     "Question",
     "QuestionsError",
     "ReactAgent",
+    "Recorder",
     "Report",
     "Schema",
     "Seconds",

@@ -39,6 +39,7 @@ What comes out of each:
     └── execute             ExecutionResult
     hints               Hints
     open_grounder       Coverage, for Guard.session(…, grounder=…)
+    Recorder            a store of live runs, for the adapters of agent frameworks
 
 What can be raised, and the exit code of the command where it is:
 
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
     from sentinel_sql.trajectory.record import Telemetry as Telemetry
     from sentinel_sql.trajectory.record import Trajectory as Trajectory
     from sentinel_sql.trajectory.record import Usage as Usage
+    from sentinel_sql.trajectory.recorder import Recorder as Recorder
     from sentinel_sql.trajectory.store import TrajectoryStore as TrajectoryStore
     from sentinel_sql.trajectory.store import read_trajectories as read_trajectories
 
@@ -173,6 +175,7 @@ _HOMES = {
     "Question": "questions.record:Question",
     "QuestionsError": "errors:QuestionsError",
     "ReactAgent": "agent.react:ReactAgent",
+    "Recorder": "trajectory.recorder:Recorder",
     "Report": "report.write:Written",
     "Schema": "schema:Schema",
     "Seconds": "trajectory.record:Seconds",
@@ -245,6 +248,7 @@ __all__ = [
     "Question",
     "QuestionsError",
     "ReactAgent",
+    "Recorder",
     "Report",
     "Schema",
     "Seconds",
