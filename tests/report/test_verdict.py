@@ -161,6 +161,15 @@ def test_single_level_between_others_is_never_clear() -> None:
     assert set(standings(rows)) <= set(STANDINGS)
 
 
+@pytest.mark.parametrize(("templates", "tone"), [(8, "unsure"), (19, "unsure"), (20, "yes")])
+def test_few_kinds_of_question_deploy_nothing(templates: int, tone: str) -> None:
+    rows = [at(1.0, 0.1, 0.3), at(1.1, 0.1, 0.3)]
+    said = verdict(rows, runs=48, templates=templates)
+    assert said.tone == tone
+    assert said.headline.startswith("Deploy" if tone == "yes" else "Not yet: at stakes up to λ = ")
+    assert (f"{templates} kinds of question" in said.headline) == (tone == "unsure")
+
+
 def test_low_stakes_alone_are_no_reason_to_deploy() -> None:
     meant = "but at λ < 1 a wrong answer costs less than a right one earns"
     low = verdict([at(0.1, 0.1, 0.3), at(0.2, 0.1, 0.3), at(1.0, -0.3, 0.1)], runs=251)

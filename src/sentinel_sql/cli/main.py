@@ -35,6 +35,7 @@ from sentinel_sql.cli.verbs import (
     report,
     rivals,
     show,
+    start,
 )
 from sentinel_sql.errors import SentinelError, UncheckedWarning
 
@@ -62,6 +63,7 @@ app.add_typer(heads.app, name="heads", short_help="Compare kinds of head.")
 app.add_typer(rivals.app, name="rivals", short_help="Ask the agent's own model how sure it is.")
 for name, verb, example, short in (
     ("demo", demo.demo, demo.EXAMPLE, "Run the whole system on recorded runs."),
+    ("start", start.start, start.EXAMPLE, "From a file of questions to a report."),
     ("ask", ask.ask, ask.EXAMPLE, "Ask one question, guarded."),
     ("hospital", hospital.hospital, hospital.EXAMPLE, "Build a synthetic hospital to query."),
     ("collect", collect.collect, collect.EXAMPLE, "Run the agent and record every run."),

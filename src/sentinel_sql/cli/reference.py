@@ -11,7 +11,7 @@ import typer.testing
 from sentinel_sql.cli.main import app
 
 VERBS = (
-    *(("demo",), ("ask",), ("hospital",)),
+    *(("demo",), ("start",), ("ask",), ("hospital",)),
     *(("questions", "check"), ("questions", "pools")),
     *(("audit", "export"), ("audit", "score"), ("audit", "disagreement"), ("audit", "leakage")),
     *((name,) for name in ("collect", "import", "probe", "label", "fit", "evaluate")),

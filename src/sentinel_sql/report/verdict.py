@@ -125,12 +125,18 @@ def spans(rows: Rows) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def verdict(rows: Rows, *, runs: int) -> Verdict:
+FEW_TEMPLATES: Final = 20
+"""With fewer question templates, bootstrap intervals are called too narrow, and no agent is to be
+deployed by them (ours)."""
+
+
+def verdict(rows: Rows, *, runs: int, templates: int | None = None) -> Verdict:
     """Return the verdict on an agent.
 
     Args:
         rows: rows of the stakes table, by ascending λ.
         runs: the number of evaluated runs.
+        templates: the number of their question templates; None if it isn't known.
     """
     stretches = spans(rows)
     if not rows:
@@ -142,6 +148,14 @@ def verdict(rows: Rows, *, runs: int) -> Verdict:
         )
     found = {each: _join_spans(stretches, each) for each in STANDINGS}
     tone, headline, sentences = _decide(rows, stretches, found, runs=runs)
+    if tone == "yes" and templates is not None and templates < FEW_TEMPLATES:
+        reach = headline.removeprefix("Deploy at ").partition(":")[0]
+        tone, headline = (
+            "unsure",
+            f"Not yet: at {reach} it earns more than never answering on these {runs:,} runs, but "
+            f"they are of {templates:,} kinds of question, and at least {FEW_TEMPLATES} would "
+            "tell.",
+        )
     sentences += _too_few(rows)
     for each, words in (
         ("not-better", "it earns no more than never answering"),

@@ -29,7 +29,7 @@ LIBRARIES = (
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
-EXTRAS = ("duckdb", "encoders", "fast", "http2", "onnx", "postgres", "report")
+EXTRAS = ("duckdb", "encoders", "fast", "http2", "langchain", "onnx", "postgres", "report")
 """Sets of optional libraries, as in the project's metadata."""
 
 Standing = Literal["ok", "absent", "warning", "broken"]

@@ -11,13 +11,10 @@ from sentinel_sql.evaluation.check_costs import costly_checks, stakes_note
 from sentinel_sql.report.evaluated_agents import ReportedAgent
 from sentinel_sql.report.page.data import of_100
 from sentinel_sql.report.terminal.table import UNKNOWN
-from sentinel_sql.report.verdict import Verdict, verdict
+from sentinel_sql.report.verdict import FEW_TEMPLATES, Verdict, verdict
 
 FEW: Final = 200
 """With fewer runs, figures are called a first impression (ours)."""
-
-FEW_TEMPLATES: Final = 20
-"""With fewer question templates, bootstrap intervals are called too narrow (ours)."""
 
 Form = Literal["share", "signed", "plain"]
 
@@ -46,7 +43,7 @@ def first_screen(agent: ReportedAgent) -> FirstScreen:
     return FirstScreen(
         name=agent.name,
         about=about,
-        verdict=verdict(agent.stakes, runs=agent.runs),
+        verdict=verdict(agent.stakes, runs=agent.runs, templates=counts["templates"]),
         sure=_certainty(agent),
         alone=of_100(counts["correct"], counts["answered"] - counts["correct"], counts["runs"]),
     )
