@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import ward
 from sentinel_sql.cli.main import app
 from sentinel_sql.database.coverage.cover import open_grounder
-from sentinel_sql.database.coverage.made_questions import MADE, make_unanswerable
 from sentinel_sql.database.opening import open_database
 from sentinel_sql.errors import InputError
+from sentinel_sql.pipeline.learning.made_questions import MADE, make_unanswerable
 from sentinel_sql.pipeline.learning.sample_size import what_can_be_shown
 from sentinel_sql.questions.pools import FRACTIONS, PoolName, Pools, make_pools
 from sentinel_sql.questions.read import read_questions

@@ -153,8 +153,8 @@ def _make(
     asked: Sequence[Question], database: str, clock: str | None, *, count: int, seed: int
 ) -> list[Question]:
     from sentinel_sql.database.coverage.cover import DatabaseGrounder
-    from sentinel_sql.database.coverage.made_questions import make_unanswerable
     from sentinel_sql.database.opening import open_database
+    from sentinel_sql.pipeline.learning.made_questions import make_unanswerable
 
     def grounded(opened: Database) -> list[Question]:
         with index_where_possible(opened) as index:
