@@ -58,6 +58,10 @@ def has_company(where: list[bool], place: int) -> bool:
     return place in (0, len(where) - 1) or where[place - 1] or where[place + 1]
 
 
+def heavy(stakes: float) -> bool:
+    return stakes >= 1
+
+
 @given(tables())
 def test_deploying_takes_a_clear_gain_and_enough_answers_where_stakes_matter(
     rows: list[StakesRow],
@@ -70,10 +74,11 @@ def test_deploying_takes_a_clear_gain_and_enough_answers_where_stakes_matter(
     better = [
         row for place, row in enumerate(rows) if carried[place] and has_company(carried, place)
     ]
-    deploys = [row for row in better if row.stakes >= 1]
+    held = dict(zip((row.stakes for row in rows), standings(rows), strict=True))
+    deploys = list(itertools.takewhile(lambda it: held[it] == "better", filter(heavy, held)))
     assert said.headline.startswith("Deploy at ") == (said.tone == "yes") == bool(deploys)
     if deploys:
-        assert f"λ = {deploys[-1].stakes:g}" in said.headline or "…" in said.headline
+        assert f"up to λ = {deploys[-1]:g}: " in said.headline
     hopeful = [row for row in rows if row.coverage.estimate and row.gain.estimate > 0]
     if said.tone == "unsure":
         assert said.headline.startswith("Not yet: ")
@@ -81,7 +86,7 @@ def test_deploying_takes_a_clear_gain_and_enough_answers_where_stakes_matter(
     if said.tone == "no":
         assert said.headline.startswith("Don't deploy: ")
     light = "costs less than a right one earns" in " ".join(said.sentences)
-    assert light == (bool(better) and not deploys)
+    assert light == (any(row.stakes < 1 for row in better) and not deploys)
 
 
 @given(tables())
@@ -168,6 +173,13 @@ def test_few_kinds_of_question_deploy_nothing(templates: int, tone: str) -> None
     assert said.tone == tone
     assert said.headline.startswith("Deploy" if tone == "yes" else "Not yet: at stakes up to λ = ")
     assert (f"{templates} kinds of question" in said.headline) == (tone == "unsure")
+
+
+def test_a_gain_at_some_higher_stakes_alone_deploys_nothing() -> None:
+    rows = [at(1.0, -0.01, 0.3), *(at(level, 0.1, 0.3) for level in (1.1, 1.2))]
+    said = verdict(rows, runs=250)
+    assert said.headline.startswith("Not yet: at λ = 1 ")
+    assert said.sentences[0] == "At λ = 1.1 … 1.2 it clearly earns more than never answering."
 
 
 def test_low_stakes_alone_are_no_reason_to_deploy() -> None:

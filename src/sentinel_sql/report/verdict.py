@@ -180,24 +180,25 @@ def _decide(
     """
     held = standings(rows)
     matters = [(row, its) for row, its in zip(rows, held, strict=True) if row.stakes >= 1]
-    better = [span for span in stretches if span.standing == "better" and span.high >= 1]
-    hopeful = next((row for row, its in matters if its == "unsure"), None)
+    # A gain that begins above the lowest of these stakes alone is one of many looks.
+    lowest = matters[0][0].stakes if matters else math.inf
+    better = [it for it in stretches if it.standing == "better" and it.low <= lowest <= it.high]
+    hopeful = next((row for row, its in matters if its in ("unsure", "better")), None)
     sentences = []
     if better:
-        words = " and ".join(
-            f"stakes up to λ = {it.high:g}" if it.low <= 1 else it.words for it in better
+        headline = (
+            f"Deploy at stakes up to λ = {better[0].high:g}: guarded, it clearly earns more than "
+            "never answering there."
         )
-        headline = f"Deploy at {words}: guarded, it clearly earns more than never answering there."
         if found["unsure"]:
             sentences.append(
                 f"At {found['unsure']} it seems to earn more, but not clearly on {runs:,} runs."
             )
         return "yes", headline, sentences
     if found["better"]:
-        sentences.append(
-            f"At {found['better']} it clearly earns more than never answering, but at λ < 1 a "
-            "wrong answer costs less than a right one earns."
-        )
+        light = any(it.standing == "better" and it.low < 1 for it in stretches)
+        but = ", but at λ < 1 a wrong answer costs less than a right one earns" if light else ""
+        sentences.append(f"At {found['better']} it clearly earns more than never answering{but}.")
     more = None if hopeful is None else runs_to_tell(hopeful, runs=runs)
     if hopeful is not None and (more is None or more <= MOST_TIMES * runs):
         needed = "more" if more is None else f"about {more:,} more"
