@@ -226,15 +226,22 @@ MOST_TIMES: Final = 20
 
 
 def runs_to_tell(row: StakesRow, *, runs: int) -> int | None:
-    """Return how many more runs would bring the gain's interval above zero, if it stays as it is.
+    """Return how many more runs would show the gain, if it stays as it is; None if none would.
 
+    Both the gain's interval must lie above 0 and that of the share of right answers above λ/(1+λ).
     An interval narrows with the square root of the number of runs. The number is rounded up to two
-    digits; None if the interval is there already, and only the count of answers is too low.
+    digits.
     """
-    gain = row.gain
-    if gain is None or gain.estimate <= 0 or gain.low > 0:
+    gain, share = row.gain, row.accuracy_counted
+    if gain is None or share is None or gain.estimate <= 0 or share.estimate <= row.bar:
         return None
-    times = min((gain.estimate - gain.low) / gain.estimate, 1e6)
+    times = max(
+        (gain.estimate - gain.low) / gain.estimate,
+        (share.estimate - share.low) / (share.estimate - row.bar),
+    )
+    if times <= 1.0:
+        return None
+    times = min(times, 1e6)
     more = max(1, math.ceil(runs * times**2 - runs))
     digits: int = 10 ** max(0, len(str(more)) - 2)
     return -(-more // digits) * digits
