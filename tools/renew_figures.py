@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from sentinel_sql.hospital.recordings import confidences, recording
+from sentinel_sql.report.page.data import of_100
 
 ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = (ROOT / "README.md", ROOT / "docs" / "explanation" / "what-was-measured.md")
@@ -73,8 +74,7 @@ def counted(evaluation: Path) -> str:
         right, wrong = int(row["right"]), int(row["wrong"])
         answered = right + wrong
         size = round(answered / float(row["coverage"])) if answered else 0
-        shares = [round(100 * n / size) if size else 0 for n in (right, wrong)]
-        shown.append(f"| {words} | {shares[0]} | {shares[1]} | {100 - sum(shares)} |")
+        shown.append("| " + " | ".join([words, *map(str, of_100(right, wrong, size))]) + " |")
     return "\n".join(shown)
 
 

@@ -59,12 +59,12 @@ def find_drift(
     calibrated_on = frozenset(monitor.calibration.question_ids)
     observed = left_out = 0
     since: str | None = None
-    for run in runs:
+    for run in runs:  # after the alarm they are only counted
         if run.question.id in calibrated_on:
             left_out += 1
             continue
         observed += 1
-        if watch.observe(read_numbers(monitor, run)) is not None and since is None:
+        if since is None and watch.observe(read_numbers(monitor, run)) is not None:
             since = run.question.id
     alarm = watch.alarm
     return DriftFound(

@@ -136,7 +136,8 @@ def _curve(raw: Floats, targets: Bools, columns: Callable[[Floats], Floats]) -> 
     def shape(values: Floats) -> Floats:
         return columns(np.clip(values, _EDGE, 1.0 - _EDGE))
 
-    scores, right, cases = np.unique(raw), int(targets.sum()), len(targets)
+    scores, right_of, cases_of = _counts(raw, targets, most=len(raw))
+    right, cases = int(targets.sum()), len(targets)
     high, low = (right + 1.0) / (right + 2.0), 1.0 / (cases - right + 2.0)
     soft = np.where(targets, high, low)
     read = shape(raw)
@@ -154,7 +155,7 @@ def _curve(raw: Floats, targets: Bools, columns: Callable[[Floats], Floats]) -> 
             levels = model.predict_proba(shape(scores)[:, used])[:, 1]
             break
         used.pop(int(np.argmin(model.coef_[0])))
-    return _bounded(*_counts(raw, targets, most=len(scores)), levels)
+    return _bounded(scores, right_of, cases_of, levels)
 
 
 def _counts(

@@ -34,6 +34,7 @@ from sentinel_sql.monitor.prefix_scores import Bools, PrefixScores
 from sentinel_sql.pipeline.evaluate import evaluate
 from sentinel_sql.pipeline.fit import fit
 from sentinel_sql.pipeline.label import label_runs
+from sentinel_sql.pipeline.probe import with_coverage
 from sentinel_sql.questions.pools import Pools, make_pools
 from sentinel_sql.questions.read import read_questions
 from sentinel_sql.questions.record import Question
@@ -207,13 +208,7 @@ def _covered(runs: list[Trajectory], address: str) -> list[Trajectory]:
         closing(open_grounder(opened)) as grounder,
     ):
         return [
-            run.model_copy(
-                update={
-                    "question": run.question.model_copy(
-                        update={"coverage": grounder.ground(run.question.text)}
-                    )
-                }
-            )
+            run.model_copy(update={"question": with_coverage(run.question, grounder)})
             for run in runs
         ]
 

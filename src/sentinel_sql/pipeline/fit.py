@@ -132,9 +132,7 @@ def fit(
     if learn_from not in get_args(LearnFrom):
         raise InputError(f"learn_from is better, all or answerable, not {learn_from!r}")
     check_calibration(calibration)
-    for name, share in (("certify", certify), ("certify_risk", certify_risk)):
-        if share is not None and not 0.0 < share < 1.0:
-            raise InputError(f"{name} lies between 0 and 1, not {share:g}")
+    claim = Certification(chance=certify, risk=certify_risk)
     rule = gate_rule(gate, gate_tolerance)
     pools = pools_from(pools)
     header, labels = labels_from(labels, header)
@@ -224,9 +222,7 @@ def fit(
     learning = by_pool["train"] or by_pool["calibration"]
     scores = prefix_scores(estimators, by_pool["calibration"], pools=pools, labels=labels)
     thresholds = freeze(scores, stakes=stakes, gate=rule, tolerance=gate_tolerance)
-    thresholds = thresholds.model_copy(
-        update={"certification": Certification(chance=certify, risk=certify_risk)}
-    )
+    thresholds = thresholds.model_copy(update={"certification": claim})
     on_progress(4, STAGES)
     return Monitor(
         estimators=estimators,

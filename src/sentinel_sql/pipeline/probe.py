@@ -12,7 +12,9 @@ from pathlib import Path
 
 from sentinel_sql.database.executor import time_zone_of
 from sentinel_sql.database.probes.probe import Prober, Probing
+from sentinel_sql.decision.grounder import Grounder
 from sentinel_sql.errors import StoreError
+from sentinel_sql.trajectory.derived_store import derive_store, runs_to_change
 from sentinel_sql.trajectory.manifest import StoreManifest, read_manifest
 from sentinel_sql.trajectory.record import (
     AskedQuestion,
@@ -22,26 +24,24 @@ from sentinel_sql.trajectory.record import (
     Step,
     Trajectory,
 )
-from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 
 def with_probes(trajectory: Trajectory, prober: Prober) -> Trajectory:
     """Return the run with probes at each step whose query ran, and the question's coverage."""
     return trajectory.model_copy(
         update={
-            "question": with_coverage(trajectory.question, prober),
+            "question": trajectory.question
+            if prober.grounder is None
+            else with_coverage(trajectory.question, prober.grounder),
             "steps": tuple(probe_step(step, prober) for step in trajectory.steps),
         }
     )
 
 
-def with_coverage(question: AskedQuestion, prober: Prober) -> AskedQuestion:
-    """Return the question with its coverage record, if the prober has a value index."""
-    if prober.grounder is None:
-        return question
-    return question.model_copy(
-        update={"coverage": prober.grounder.ground(question.text, question.history)}
-    )
+def with_coverage(question: AskedQuestion, grounder: Grounder) -> AskedQuestion:
+    """Return the question with its coverage record."""
+    made = grounder.ground(question.text, question.history)
+    return question.model_copy(update={"coverage": made})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,34 +85,33 @@ def probe_store(
         StoreError: there is no run, both stores are the same, the runs have another clock or
             schema, or the new store can't be written.
     """
-    if Path(source).resolve() == Path(store).resolve():
-        raise StoreError(f"{store} is the store to be probed: give a new store with --store")
-    runs = list(read_trajectories(source))
-    if not runs:
-        raise StoreError(f"{source} holds no run: collect or import some first")
-    manifest = _manifest(source, runs, prober)
+    runs = runs_to_change(source, store)
     found: Counter[str] = Counter()
-    probed = steps = 0
-    with TrajectoryStore.open(store, manifest=manifest) as opened:
-        held = opened.ids
-        forgotten = sum(opened.is_forgotten(run.question.id) for run in runs)
-        for done, run in enumerate(runs, 1):
-            if run.question.id not in held and not opened.is_forgotten(run.question.id):
-                made = with_probes(run, prober)
-                opened.append(made)
-                probed += 1
-                for step in made.steps:
-                    if step.observation.probes is not None:
-                        steps += 1
-                        found.update(_finding_names(step.observation.probes))
-            on_progress(done, len(runs))
+    steps = 0
+
+    def probed(run: Trajectory) -> Trajectory:
+        nonlocal steps
+        made = with_probes(run, prober)
+        for step in made.steps:
+            if step.observation.probes is not None:
+                steps += 1
+                found.update(_finding_names(step.observation.probes))
+        return made
+
+    derived = derive_store(
+        runs,
+        store,
+        manifest=_manifest(source, runs, prober),
+        change=probed,
+        on_progress=on_progress,
+    )
     return ProbeSummary(
         store=Path(store),
-        probed=probed,
-        already_there=len(runs) - probed - forgotten,
+        probed=derived.added,
+        already_there=derived.already_there,
         steps=steps,
         found=dict(found),
-        forgotten=forgotten,
+        forgotten=derived.forgotten,
     )
 
 

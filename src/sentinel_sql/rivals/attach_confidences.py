@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 from sentinel_sql.errors import StoreError
 from sentinel_sql.rivals.confidences import Confidence, answer_hash, by_method, read_confidences
 from sentinel_sql.trajectory.agent_identity import difference
+from sentinel_sql.trajectory.derived_store import derive_store, runs_to_change
 from sentinel_sql.trajectory.manifest import StoreManifest, read_manifest
 from sentinel_sql.trajectory.record import Trajectory
-from sentinel_sql.trajectory.store import TrajectoryStore, read_trajectories
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,11 +53,7 @@ def attach_confidences(
         StoreError: there is no run or no P(True), the confidences are of another agent, or both
             stores are the same.
     """
-    if Path(source).resolve() == Path(store).resolve():
-        raise StoreError(f"{store} is the store to read: give a new store with --store")
-    runs = list(read_trajectories(source))
-    if not runs:
-        raise StoreError(f"{source} holds no run: collect or import some first")
+    runs = runs_to_change(source, store)
     about, records = read_confidences(confidences)
     agent = runs[0].agent
     if about.agent.fingerprint != agent.fingerprint:
@@ -70,22 +67,28 @@ def attach_confidences(
             f"{confidences} holds no P(True): collect it with `sentinel rivals collect --method "
             "p-true`"
         )
-    answers = without = other = 0
-    manifest = read_manifest(source) or StoreManifest(agent=agent)
-    with TrajectoryStore.open(store, manifest=manifest) as opened:
-        held = opened.ids
-        for done, run in enumerate(runs, 1):
-            if run.question.id not in held and not opened.is_forgotten(run.question.id):
-                said = p_true.get(run.question.id)
-                known = said is not None and said.answer == answer_hash(run)
-                opened.append(with_p_true(run, said) if known and said is not None else run)
-                if run.outcome.kind == "answered":
-                    answers += known
-                    without += said is None
-                    other += said is not None and not known
-            on_progress(done, len(runs))
+    counts = Counter[str]()
+
+    def attached(run: Trajectory) -> Trajectory:
+        said = p_true.get(run.question.id)
+        known = said is not None and said.answer == answer_hash(run)
+        if run.outcome.kind == "answered":
+            counts["answers" if known else "without" if said is None else "other"] += 1
+        return with_p_true(run, said) if known and said is not None else run
+
+    derive_store(
+        runs,
+        store,
+        manifest=read_manifest(source) or StoreManifest(agent=agent),
+        change=attached,
+        on_progress=on_progress,
+    )
     return AttachSummary(
-        store=Path(store), runs=len(runs), answers=answers, without=without, other=other
+        store=Path(store),
+        runs=len(runs),
+        answers=counts["answers"],
+        without=counts["without"],
+        other=counts["other"],
     )
 
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sentinel_sql.cli.agents import PromptName, index_where_possible, prober_of
+from sentinel_sql.cli.agents import PromptName, index_where_possible
 from sentinel_sql.cli.options import DatabaseAddress
-from sentinel_sql.cli.output import AsJson, emit, facts, progress, say
-from sentinel_sql.cli.verbs import collect, evaluate, fit, label, report
+from sentinel_sql.cli.output import AsJson, emit, facts, say
+from sentinel_sql.cli.verbs import collect, evaluate, fit, label, probe, report
 
 if TYPE_CHECKING:
-    from sentinel_sql.database.executor import Database
     from sentinel_sql.questions.record import Question
 
 EXAMPLE = (
@@ -102,7 +101,7 @@ def start(
         # What the steps print is for people, who also get it beside a JSON document.
         with redirect_stdout(sys.stderr if as_json else sys.stdout):
             if runs is not None:
-                _probe(runs, database, clock, store)
+                probe.probe(source=runs, database=database, store=store, clock=clock)
             else:
                 collect.collect(
                     questions=files,
@@ -134,37 +133,19 @@ def _judge(
     report.report([evaluation], out=folder / "report")
 
 
-def _probe(runs: Path, database: str, clock: str | None, store: Path) -> None:
-    """Copy recorded runs into the project, with probes and coverage records."""
-    from sentinel_sql.database.opening import open_database
-    from sentinel_sql.pipeline.probe import probe_store
-    from sentinel_sql.trajectory.store import read_trajectories
-
-    if clock is None:
-        clock = next((it.question.clock for it in read_trajectories(runs)), None)
-    with open_database(database, clock=clock) as opened:
-        clock = opened.clock
-    with prober_of(database, clock, wanted=True) as prober, progress("runs") as advance:
-        if prober is not None:
-            probe_store(runs, prober, store=store, on_progress=advance)
-
-
 def _make(
     asked: Sequence[Question], database: str, clock: str | None, *, count: int, seed: int
 ) -> list[Question]:
+    """Make questions without an answer; none where the database's index can't be made."""
     from sentinel_sql.database.coverage.cover import DatabaseGrounder
     from sentinel_sql.database.opening import open_database
     from sentinel_sql.pipeline.learning.made_questions import make_unanswerable
 
-    def grounded(opened: Database) -> list[Question]:
-        with index_where_possible(opened) as index:
-            if index is None:
-                return []
+    made: list[Question] = []
+    with open_database(database, clock=clock) as opened, index_where_possible(opened) as index:
+        if index is not None:
             grounder = DatabaseGrounder(opened, index)
-            return make_unanswerable(asked, grounder, count=count, seed=seed)
-
-    with open_database(database, clock=clock) as opened:
-        made = grounded(opened)
+            made = make_unanswerable(asked, grounder, count=count, seed=seed)
     if len(made) < count:
         say(f"only {len(made):,} of {count:,} questions without an answer could be made")
     return made

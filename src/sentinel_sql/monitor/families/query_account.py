@@ -186,11 +186,10 @@ def phrases_of(asked: QuestionView) -> tuple[CoveredPhrase, ...]:
         )
     text = asked.question.text[:_LONGEST]
     known = {it.start for it in found}
-    found += tuple(
-        CoveredPhrase(text=at[0], start=at.start(), words=())
-        for at in AGGREGATE.finditer(text)
-        if at.start() not in known
-    )
+    spans = [at for at in AGGREGATE.finditer(text) if at.start() not in known]
+    # `per patient` stands for the phrase within it, so that no word is counted twice.
+    found = tuple(it for it in found if not any(at.start() < it.start < at.end() for at in spans))
+    found += tuple(CoveredPhrase(text=at[0], start=at.start(), words=()) for at in spans)
     verbs = frozenset(_verbs(text))
     frame = _FRAME.match(text)
     begins = frame.end() if frame else 0

@@ -101,16 +101,14 @@ def fit_ridge(
     missing = bool(targets.all() or not targets.any())
     if missing and prior is None:
         return margin_alone(1 + dense.shape[1])
-    center, scale = measure_scaling(dense)
-    towards = np.zeros(dense.shape[1])
+    # A margin that isn't there is a constant column, which gets no weight.
+    columns = np.column_stack([np.zeros(len(dense)) if margins is None else margins, dense])
+    center, scale = measure_scaling(columns)
+    slopes, bias, chosen = np.zeros(columns.shape[1]), 0.0, 0.0
     if prior is not None:
-        center, scale, towards = prior.over(names, center, scale)
-    at, spread = (0.0, np.inf) if margins is None else _scaling_of(margins)
-    center, scale = np.append(at, center), np.append(spread, scale)
-    slopes, bias, chosen = np.append(0.0, towards), 0.0, 0.0
+        center[1:], scale[1:], slopes[1:] = prior.over(names, center[1:], scale[1:])
     if not missing:
-        first = np.zeros(len(dense)) if margins is None else margins
-        scores = standardize(np.column_stack([first, dense]), center, scale)
+        scores = standardize(columns, center, scale)
         otherwise = ALONE if prior is None else strengths[0]
         # The matrices are so small that several threads would be slower than one.
         with threadpool_limits(limits=1):
@@ -125,11 +123,6 @@ def fit_ridge(
         bias=bias,
         tightness=chosen,
     )
-
-
-def _scaling_of(margins: Floats) -> tuple[float, float]:
-    center, scale = measure_scaling(margins[:, np.newaxis])
-    return float(center[0]), float(scale[0])
 
 
 def _choose(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from sentinel_sql.coverage import Coverage, CoveredPhrase
+from sentinel_sql.decision.grounder import Grounder
 from sentinel_sql.questions.record import Question
 
 ABSENT = (
@@ -35,14 +35,6 @@ ABSENT = (
 
 MADE = "made without an answer"
 """Begins the template of each made question, so that they are known as made."""
-
-
-class Grounder(Protocol):
-    """Makes coverage records."""
-
-    def ground(self, question: str, history: Sequence[str] = ()) -> Coverage:
-        """Return what the database holds of a question."""
-        ...
 
 
 def make_unanswerable(

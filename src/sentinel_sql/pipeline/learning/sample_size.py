@@ -7,11 +7,9 @@ from collections.abc import Sequence
 
 from sentinel_sql.decision.exact_bound import cases_needed, lower_bound
 from sentinel_sql.decision.gate import TOLERANCE
+from sentinel_sql.pipeline.learning.labelled_pool import FEWEST
 from sentinel_sql.questions.pools import Pools
 from sentinel_sql.questions.record import Question
-
-FEWEST_PER_KIND = 5
-"""Fewest right and wrong answers in train and calibration pool; see `labelled_pool`."""
 
 
 def what_can_be_shown(questions: Sequence[Question], pools: Pools) -> tuple[str, ...]:
@@ -52,9 +50,9 @@ def what_can_be_shown(questions: Sequence[Question], pools: Pools) -> tuple[str,
             f"A share over the {len(heldout):,} questions to test on is known to about ±"
             f"{points:.0f} points, and less well where kinds are few."
         )
-    if min(len(in_pool["train"]), len(calibration)) < 2 * FEWEST_PER_KIND:
+    if min(len(in_pool["train"]), len(calibration)) < 2 * FEWEST:
         said.append(
             f"That is too few to fit: learning and calibrating each take at least "
-            f"{FEWEST_PER_KIND} right and {FEWEST_PER_KIND} wrong answers."
+            f"{FEWEST} right and {FEWEST} wrong answers."
         )
     return tuple(said)
