@@ -1,18 +1,18 @@
 """Judges the newest run of a chat: whether it stops, and whether its answer may be shown.
 
-Each judgement reads the whole chat again. Nothing is kept between two calls, so that threads,
-checkpoints and restarted processes need no care, and live decisions are those of a replay.
+An adapter hands over the whole chat each time. What was read before is kept for some chats, so that
+a step costs that step. A chat that isn't known, or that was changed, is read from its beginning, so
+that threads, checkpoints and restarted processes need no care.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from sentinel_sql.coverage import Coverage
 from sentinel_sql.decision.conversation import GuardedConversation
 from sentinel_sql.decision.grounder import Grounder
 from sentinel_sql.decision.guard import Guard
@@ -23,6 +23,7 @@ from sentinel_sql.errors import InputError
 from sentinel_sql.trajectory.formats import FORMS
 from sentinel_sql.trajectory.formats.conversion import Conversion
 from sentinel_sql.trajectory.formats.endings import declines
+from sentinel_sql.trajectory.formats.run_reading import RunReading
 from sentinel_sql.trajectory.formats.tools import Tools
 from sentinel_sql.trajectory.recorder import Recorder
 
@@ -34,6 +35,8 @@ TEXTS: Mapping[str, str] = {
 """What the user reads in place of an answer, by the decision."""
 
 _NO_ROWS = LiveResult.read([])
+_MOST_CHATS = 64
+"""Chats kept at a time (ours); one that is forgotten is read again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +71,7 @@ class Watch:
         recorder: gets each finished run; None if none is recorded.
         tools: the tools that run SQL.
         texts: what the user reads, by the decision.
-        ground: looks a question's words up in the database, or None.
+        grounder: looks a question's words up in the database, or None.
     """
 
     form: str
@@ -77,62 +80,52 @@ class Watch:
     tools: Tools
     texts: Mapping[str, str] = field(default_factory=lambda: TEXTS)
     grounder: Grounder | None = None
+    chats: _Chats = field(default_factory=lambda: _Chats(), compare=False)
 
     def stop(self, messages: Sequence[Any]) -> Stop | None:
         """Return why the newest run of a chat must not go on, or None."""
         if self.guard is None:
             return None
         try:
-            watched = self._open(self.guard, messages)[0]
-            verdict = watched.session.verdict
+            chat = self._read(messages)
+            verdict = chat.watched(self.guard, self.grounder).session.verdict
+            self.chats.keep(chat)
         except Exception:
             return self._unjudged()
         return self._stop(verdict) if verdict.stops and verdict.decision != "deliver" else None
 
     def end(self, messages: Sequence[Any]) -> Stop | None:
         """Record the newest run, which is over; return why its answer isn't shown, or None."""
-        if self.recorder is not None:
-            self._record(messages)
-        if self.guard is None:
+        if self.guard is None and self.recorder is None:
             return None
         try:
-            watched, question = self._open(self.guard, messages)
+            chat = self._read(messages)
+            if self.recorder is not None:
+                self._record(chat, self.recorder)
+            if self.guard is None:
+                return None
+            watched = chat.watched(self.guard, self.grounder)
             answer = watched.finish()
-            if answer.delivered or self._may_be_said(watched, answer, question):
+            if answer.delivered or self._may_be_said(watched, answer, chat.question):
                 return None
             return self._stop(answer)
         except Exception:
             return self._unjudged()
 
-    def _open(self, guard: Guard, messages: Sequence[Any]) -> tuple[GuardedConversation, str]:
-        start, question, history = self._newest(messages)
-        session = guard.session(question, history=history, grounder=self.grounder)
-        watched = GuardedConversation(session, FORMS[self.form], tools=self.tools)
-        watched.feed(*messages[start:])
-        return watched, question
+    def _read(self, messages: Sequence[Any]) -> _Chat:
+        chat = self.chats.take(messages) or _Chat(form=self.form, tools=self.tools)
+        chat.read(messages)
+        return chat
 
-    def _newest(self, messages: Sequence[Any]) -> tuple[int, str, tuple[str, ...]]:
-        """Return where the newest run begins, its question, and the questions before it."""
-        chat, start = Conversion(FORMS[self.form], tools=self.tools), 0
-        for at, message in enumerate(messages):
-            runs = len(chat.runs)
-            chat.feed(message)
-            if len(chat.runs) > runs:
-                start = at
-        asked = [run.question.strip() for run in chat.runs]
-        return start, asked[-1] if asked else "", tuple(filter(None, asked[:-1]))
-
-    def _record(self, messages: Sequence[Any]) -> None:
+    def _record(self, chat: _Chat, recorder: Recorder) -> None:
         with suppress(Exception):  # recording never breaks the user's loop
-            start, question, history = self._newest(messages)
-            chat = Conversion(FORMS[self.form], tools=self.tools, question=question)
-            for message in messages[start:]:
-                chat.feed(message)
-            chat.finish()
-            run = chat.runs[0]
-            if self.recorder is not None and run.refusal is None and question:
-                self.recorder.record(
-                    form=self.form, question=question, history=history, steps=tuple(run.steps)
+            run = chat.finished_run()
+            if run.refusal is None and chat.question:
+                recorder.record(
+                    form=self.form,
+                    question=chat.question,
+                    history=chat.history,
+                    steps=tuple(run.steps),
                 )
 
     def _may_be_said(self, watched: GuardedConversation, answer: Answer, question: str) -> bool:
@@ -149,7 +142,7 @@ class Watch:
         return Stop(decision=kind, reason=verdict.reason, t=verdict.t, text=self.texts[kind])
 
     def _unjudged(self) -> Stop | None:
-        if self.guard is not None and self.guard.on_unavailable == "deliver":
+        if self.guard is None or self.guard.on_unavailable == "deliver":
             return None
         return Stop(decision="withhold", reason="monitor-error", t=0, text=self.texts["withhold"])
 
@@ -186,15 +179,84 @@ def make_watch(
         recorder=recorder,
         tools=Tools(sql=named),
         texts={**TEXTS, **(texts or {})},
-        grounder=None if grounder is None else _Remembered(grounder),
+        grounder=grounder,
     )
 
 
-class _Remembered:
-    """A grounder that looks up each question once, since a chat is read again at each step."""
+class _Chat:
+    """A chat as far as it was read, and its newest run under guard."""
 
-    def __init__(self, grounder: Grounder) -> None:
-        self._ground: Callable[..., Coverage] = lru_cache(maxsize=256)(grounder.ground)
+    def __init__(self, *, form: str, tools: Tools) -> None:
+        self._form, self._tools = FORMS[form], tools
+        self._runs = Conversion(self._form, tools=tools)
+        self._start = 0
+        self._watched: GuardedConversation | None = None
+        self._fed = 0
+        self.messages: list[Any] = []
 
-    def ground(self, question: str, history: Sequence[str] = ()) -> Coverage:
-        return self._ground(question, tuple(history)) if history else self._ground(question)
+    @property
+    def question(self) -> str:
+        """The newest run's question."""
+        return self._runs.runs[-1].question.strip() if self._runs.runs else ""
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """The questions before it."""
+        return tuple(filter(None, (run.question.strip() for run in self._runs.runs[:-1])))
+
+    def begins(self, messages: Sequence[Any]) -> bool:
+        """Return whether a chat begins with what was read of this one."""
+        return len(self.messages) <= len(messages) and all(
+            own is other or own == other
+            for own, other in zip(self.messages, messages, strict=False)
+        )
+
+    def read(self, messages: Sequence[Any]) -> None:
+        """Read what is new in the chat, of which this one is the beginning."""
+        for at in range(len(self.messages), len(messages)):
+            runs = len(self._runs.runs)
+            self._runs.feed(messages[at])
+            if len(self._runs.runs) > runs:
+                self._start, self._watched = at, None
+        self.messages = list(messages)
+
+    def watched(self, guard: Guard, grounder: Grounder | None) -> GuardedConversation:
+        """Return the newest run under guard, with all that was read of it."""
+        question = self.question
+        if self._watched is None or self._watched.session.question.text != question:
+            session = guard.session(question, history=self.history, grounder=grounder)
+            self._watched = GuardedConversation(session, self._form, tools=self._tools)
+            self._fed = self._start
+        self._watched.feed(*self.messages[self._fed :])
+        self._fed = len(self.messages)
+        return self._watched
+
+    def finished_run(self) -> RunReading:
+        """Return the newest run, ended, without ending it here."""
+        run = Conversion(self._form, tools=self._tools, question=self.question)
+        for message in self.messages[self._start :]:
+            run.feed(message)
+        run.finish()
+        return run.runs[0]
+
+
+class _Chats:
+    """The chats that were read last. Threads may share it; one at a time has a chat."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: list[_Chat] = []
+
+    def take(self, messages: Sequence[Any]) -> _Chat | None:
+        """Return the chat with the longest beginning of these messages, and keep it no more."""
+        with self._lock:
+            found = [chat for chat in self._kept if chat.messages and chat.begins(messages)]
+            chat = max(found, key=lambda it: len(it.messages), default=None)
+            if chat is not None:
+                self._kept.remove(chat)
+            return chat
+
+    def keep(self, chat: _Chat) -> None:
+        """Keep a chat for its next message; the oldest of too many is forgotten."""
+        with self._lock:
+            self._kept = [*self._kept[-_MOST_CHATS + 1 :], chat]
