@@ -85,6 +85,17 @@ def test_what_is_missing_is_said_in_one_line(
     assert not (tmp_path / "p").exists()
 
 
+def test_a_file_in_the_place_of_the_folder_is_named(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "p").write_text("mine")
+    arguments = [
+        *("start", str(place / "questions.csv"), "--database", str(place / "ward.sqlite")),
+        *("--folder", str(tmp_path / "p"), "--dry-run", "--make-unanswerable", "1"),
+    ]
+    with pytest.raises(InputError, match="is no folder: name another one"):
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert (tmp_path / "p").read_text() == "mine"
+
+
 def test_made_questions_ask_for_what_nothing_holds_and_are_marked(place: Path) -> None:
     asked = read_questions([place / "questions.csv"])
     with (

@@ -28,9 +28,7 @@ def turn(number: int) -> list[Message]:
         "type": "function",
         "function": {
             "name": "run_sql",
-            "arguments": json.dumps(
-                {"sql": f"SELECT dose FROM prescriptions WHERE ward = {number}"}
-            ),
+            "arguments": json.dumps({"sql": sql}),
         },
     }
     return [

@@ -112,6 +112,20 @@ def test_a_function_is_asked_once_at_the_answer_and_its_failure_says_nothing(mad
     assert said.confidence == confidence["sure"]
 
 
+async def awaited(question: AskedQuestion, step: Step) -> float:
+    return 0.5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"), [(3, "type int"), ("sure", "type str"), (awaited, "asynchronous")]
+)
+def test_what_cannot_be_asked_is_refused_when_the_session_opens(
+    made: Made, wrong: object, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        Guard.over(made[0], stakes=0.0).session("what?", ask=wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("wrong", [1.5, -0.1, float("nan"), "sure"])
 def test_a_chance_outside_of_0_and_1_is_refused(made: Made, wrong: object) -> None:
     with Guard.over(made[0], stakes=0.0).session("what?") as session:

@@ -198,6 +198,15 @@ def test_an_unknown_head_is_refused_with_the_choices() -> None:
         fit(MADE, POOLS, LABELS, HEADER, head="oracle")
 
 
+@pytest.mark.parametrize("wrong", [0, 1, -1, float("nan")])
+@pytest.mark.parametrize("name", ["certify", "certify_risk"])
+def test_a_chance_outside_of_0_and_1_is_refused_by_its_name(name: str, wrong: float) -> None:
+    monitor, runs, pools, labels = fitted()
+    del monitor
+    with pytest.raises(InputError, match=f"^{name} lies between 0 and 1"):
+        fit(runs, pools, labels, HEADER, **{name: wrong})
+
+
 def test_a_fit_of_known_runs_gives_the_scores_that_it_gave_before() -> None:
     # Whoever changes how a monitor is fitted sees here by how much, and renews these numbers.
     monitor, runs, pools, labels = fitted()

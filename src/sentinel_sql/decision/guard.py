@@ -32,6 +32,7 @@ from sentinel_sql.decision.grounder import Grounder
 from sentinel_sql.decision.guard_arguments import (
     known_clock,
     require_agent,
+    require_ask,
     require_flag,
     require_on_unavailable,
     require_question,
@@ -260,6 +261,7 @@ class Guard:
             InputError: stakes that make no sense, or an argument of a wrong type.
         """
         require_question(question)
+        require_ask(ask)
         clock = known_clock(clock)
         rules = self.policy
         if stakes is not None and stakes != rules.stakes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from inspect import iscoroutinefunction
 from typing import Any, get_args
 
 from sentinel_sql.decision.verdict import OnUnavailable
@@ -47,6 +48,18 @@ def turns(history: Any) -> tuple[str, ...]:
         if not isinstance(turn, str):
             raise _type_error("history", turn, "the earlier turns as texts, oldest first")
     return tuple(whole_characters(turn) for turn in history)
+
+
+def require_ask(ask: Any) -> None:
+    """Refuse what can't be called for the model's own chance; None passes.
+
+    Raises:
+        InputError: the argument is no function, or an asynchronous one, which nobody would await.
+    """
+    if ask is not None and not callable(ask):
+        raise _type_error("ask", ask, "a function of the question and the step")
+    if iscoroutinefunction(ask):
+        raise InputError("ask= is asynchronous, and nobody awaits it: give a plain function")
 
 
 def require_schema(schema: Any) -> None:

@@ -132,6 +132,9 @@ def fit(
     if learn_from not in get_args(LearnFrom):
         raise InputError(f"learn_from is better, all or answerable, not {learn_from!r}")
     check_calibration(calibration)
+    for name, share in (("certify", certify), ("certify_risk", certify_risk)):
+        if share is not None and not 0.0 < share < 1.0:
+            raise InputError(f"{name} lies between 0 and 1, not {share:g}")
     claim = Certification(chance=certify, risk=certify_risk)
     rule = gate_rule(gate, gate_tolerance)
     pools = pools_from(pools)

@@ -78,6 +78,8 @@ def start(
         raise InputError("give --base-url and --model of an endpoint, or --runs with recorded runs")
     if runs is not None and make_unanswerable:
         raise InputError("--runs holds no run of a made question: leave out --make-unanswerable")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is no folder: name another one with --folder")
     store = folder / "runs"
     kept = read_manifest(store) or (read_manifest(runs) if runs is not None else None)
     if clock is None and kept is not None:

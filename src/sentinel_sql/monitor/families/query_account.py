@@ -188,7 +188,8 @@ def phrases_of(asked: QuestionView) -> tuple[CoveredPhrase, ...]:
     known = {it.start for it in found}
     spans = [at for at in AGGREGATE.finditer(text) if at.start() not in known]
     # `per patient` stands for the phrase within it, so that no word is counted twice.
-    found = tuple(it for it in found if not any(at.start() < it.start < at.end() for at in spans))
+    within = {start for at in spans for start in range(at.start() + 1, at.end())}
+    found = tuple(it for it in found if it.start not in within)
     found += tuple(CoveredPhrase(text=at[0], start=at.start(), words=()) for at in spans)
     verbs = frozenset(_verbs(text))
     frame = _FRAME.match(text)
